@@ -20,7 +20,7 @@ def test_the_story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     story = tell_demo(tmp_path)
     compared = rejoinder.compare(examples_path(), metrics=metrics)
     assert list(story) == ["Who wins", "How sure", "Trust", "Fooled", "Watch out", "Ratings"]
-    assert story["Who wins"] == compared.headline()[0]
+    assert story["Who wins"] == compared.sentences[0]
     assert "specificity prefers off-topic, although good has the best ratings." in story["Fooled"]
     assert story["Watch out"].startswith("55 of 64 replies of generic are stock replies (")
     assert "not collected from people" in story["Ratings"]

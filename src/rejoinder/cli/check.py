@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from rejoinder.cli.options import add_reading, add_replies, field_map, origin_of, print_json, put, say_skipped
+from rejoinder.cli.options import (
+    add_reading,
+    add_replies,
+    field_map,
+    origin_of,
+    print_json,
+    put,
+    say_skipped,
+    terminal_width,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found.to_dict())
     else:
-        put(found)
+        put(found.text(terminal_width()))
     say_skipped(found.skipped, arguments)
     return 0

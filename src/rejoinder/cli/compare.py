@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare systems."""
     multiply_on_one_thread()
     from rejoinder.comparing.compare import compare
-    from rejoinder.comparing.comparison import gate
+    from rejoinder.comparing.verdict import gate
     from rejoinder.folders.outputs import reserved
 
     if arguments.pairwise is not None:
@@ -144,9 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
             **run_settings(arguments),
         )
         if arguments.report:
-            title = ", ".join(arguments.replies or arguments.scores)
-            texts, metrics = comparison.replies, comparison.metrics
-            write_report(arguments, comparison.table, texts, title=title, metrics=metrics, comparison=comparison)
+            write_report(arguments, comparison, ", ".join(arguments.replies or arguments.scores))
     checked = gate(comparison, arguments.fail_if) if arguments.fail_if else None
     if arguments.json:
         print_json(comparison.to_dict() | ({"check": checked.to_dict()} if checked else {}))
@@ -154,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
         put(comparison.to_latex())
     else:
         put(comparison.text(terminal_width(), details=arguments.details))
-    for note in (*comparison.table.notes, *comparison.notes):
+    for note in comparison.notes:
         say(f"note: {note}", arguments)
     say_skipped(comparison.skipped, arguments)
     if arguments.report:

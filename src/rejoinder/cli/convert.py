@@ -55,6 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(done.to_dict())
     else:
-        put(done)
+        put(done.text())
     say_skipped(done.skipped, arguments)
     return 0

@@ -10,15 +10,12 @@ import numpy as np
 
 from rejoinder.comparing.compare import compare
 from rejoinder.comparing.comparison import Comparison
-from rejoinder.comparing.page import render_report
 from rejoinder.data.source import read
 from rejoinder.evaluators.blend.notes import StockReplyCounter
 from rejoinder.folders.outputs import write_text
 from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.replies_page import rows_to_show
 from rejoinder.show.text import SMALLEST_P, counted, names_text, number_text, p_statement
-from rejoinder.trust.page import render_meta
-from rejoinder.trust.trust import MetaReport, meta_evaluate
+from rejoinder.trust.trust import Trust, meta_evaluate
 
 REPORTS = ("report.html", "meta.html")
 """The pages that the demo writes: the comparison of systems, and metrics against ratings."""
@@ -34,16 +31,13 @@ def tell_demo(folder: Path) -> dict[str, str]:
     path = examples_path()
 
     comparison = compare(path)
-    table, shown = comparison.table, rows_to_show(comparison.table, primary=comparison.primary.metric)
-    texts = comparison.replies.take(shown.needed) if comparison.replies else {}
-    page = render_report(table, texts, title=f"Replies of {path.name}", chosen=shown, comparison=comparison)
-    write_text(folder / REPORTS[0], page)
+    write_text(folder / REPORTS[0], comparison.page(title=f"Replies of {path.name}"))
     judged = meta_evaluate(path, studies=["scatter"])
-    write_text(folder / REPORTS[1], render_meta(judged))
+    write_text(folder / REPORTS[1], judged.page())
     return {
-        "Who wins": comparison.headline()[0],
+        "Who wins": comparison.sentences[0],
         "How sure": _certainty(comparison),
-        "Trust": " ".join(judged.headline()[:2]),
+        "Trust": " ".join(judged.sentences[:2]),
         "Fooled": " ".join(_fooled(comparison, judged)),
         "Watch out": "; ".join(_stock_replies(path)) + ".",
         "Ratings": "illustrative only: they follow from how the examples were written, and were not collected from "
@@ -72,7 +66,7 @@ def _certainty(comparison: Comparison) -> str:
     )
 
 
-def _fooled(comparison: Comparison, judged: MetaReport) -> Iterator[str]:
+def _fooled(comparison: Comparison, judged: Trust) -> Iterator[str]:
     """Which metrics prefer a system that the ratings do not, or rate one level with the best; the primary one first."""
     ratings = judged.dimensions[0].scored.human
     systems = np.array(judged.judged.systems)

@@ -20,5 +20,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found.to_dict())
     else:
-        put(found)
+        put(found.text())
     return check_failed(found.problems)

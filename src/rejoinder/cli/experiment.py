@@ -20,13 +20,14 @@ from rejoinder.cli.options import (
     report_outputs,
     say,
     say_skipped,
+    write_report,
 )
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.options import whole
 
 if TYPE_CHECKING:
     from rejoinder.evaluators.base import Evaluator
-    from rejoinder.trust.cross_validation import LearningResult
+    from rejoinder.trust.cross_validation import Experiment
 
 STUDIES = ("cross-validation", "leave-one-system-out", "label-amounts", "low-resource", "transfer")
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -140,19 +141,17 @@ def _add_of_some_studies(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the study, and print its table."""
-    from rejoinder.folders.outputs import reserved, write_text
+    from rejoinder.folders.outputs import reserved
 
     _check_options(arguments)
     with reserved(*report_outputs(arguments.report), reads=files_read(arguments)), _resumable(arguments):
         result = _result(arguments)
         if arguments.report:
-            from rejoinder.trust.page import render_studies
-
-            write_text(Path(arguments.report), render_studies(result.title, [result], seed=arguments.seed))
+            write_report(arguments, result)
     if arguments.json:
         print_json({"study": result.name, **result.to_dict()})
     else:
-        put(result.to_latex() if arguments.latex else result)
+        put(result.to_latex() if arguments.latex else result.text())
     if arguments.report:
         say(f"report: {arguments.report}", arguments)
     return 0
@@ -187,7 +186,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
                 raise CallError(f"{arguments.study} needs a single --{name}, found {len(getattr(arguments, name))}")
 
 
-def _result(arguments: argparse.Namespace) -> LearningResult:
+def _result(arguments: argparse.Namespace) -> Experiment:
     from rejoinder.comparing.systems import labels_of
     from rejoinder.data.judged import read_judged
     from rejoinder.trust.cross_validation import cross_validate, leave_one_system_out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.options import open_source, print_json, put
@@ -53,15 +52,10 @@ def show_plans(metrics: Mapping[str, Metric], examples: Sequence[Example], argum
 
 def put_plans(plans: Mapping[str, Plan], arguments: argparse.Namespace) -> None:
     """Print what each judge would send, and the total."""
-    from rejoinder.judge.cost import Plan
+    from rejoinder.judge.cost import CostPlan
 
-    total = Plan.total(plans.values())
+    plan = CostPlan(plans)
     if arguments.json:
-        print_json({"dry_run": True, "judges": {name: asdict(plan) for name, plan in plans.items()}, **asdict(total)})
-        return
-    if not plans:
-        put("no judge among the metrics: nothing would be sent")
-    for name, plan in plans.items():
-        put(f"{name}: {plan}")
-    if len(plans) > 1:
-        put(f"together: {total}")
+        print_json(plan.to_dict())
+    else:
+        put(plan.text())

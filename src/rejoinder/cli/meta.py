@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rejoinder.cli.judging import add_max_cost
@@ -17,13 +16,13 @@ from rejoinder.cli.options import (
     say,
     say_notes,
     show,
+    write_report,
 )
 from rejoinder.errors import CallError
 from rejoinder.threads import multiply_on_one_thread
 
 if TYPE_CHECKING:
-    from rejoinder.trust.pooled import MetaAnalysis
-    from rejoinder.trust.trust import MetaReport
+    from rejoinder.show.document import Result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _over_one_set(arguments: argparse.Namespace) -> None:
-    from rejoinder.folders.outputs import write_text
     from rejoinder.trust.trust import meta_evaluate
 
     report = meta_evaluate(
@@ -86,15 +84,10 @@ def _over_one_set(arguments: argparse.Namespace) -> None:
         max_cost=arguments.max_cost,
         **run_settings(arguments),
     )
-    if arguments.report:
-        from rejoinder.trust.page import render_meta
-
-        write_text(Path(arguments.report), render_meta(report))
     _show(report, arguments)
 
 
 def _over_several_sets(arguments: argparse.Namespace) -> None:
-    from rejoinder.folders.outputs import write_text
     from rejoinder.trust.pooled import meta_analyse
 
     if arguments.scores or arguments.study:
@@ -108,14 +101,12 @@ def _over_several_sets(arguments: argparse.Namespace) -> None:
         remove_outliers=arguments.remove_outliers,
         **run_settings(arguments),
     )
-    if arguments.report:
-        from rejoinder.trust.page import render_meta_analysis
-
-        write_text(Path(arguments.report), render_meta_analysis(analysis))
     _show(analysis, arguments)
 
 
-def _show(result: MetaReport | MetaAnalysis, arguments: argparse.Namespace) -> None:
+def _show(result: Result, arguments: argparse.Namespace) -> None:
+    if arguments.report:
+        write_report(arguments, result)
     if arguments.latex:
         put(result.to_latex())
         say_notes(result, arguments)

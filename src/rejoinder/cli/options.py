@@ -15,13 +15,11 @@ from rejoinder.errors import shortened
 from rejoinder.options import RESAMPLES, SHARED, Check, whole
 
 if TYPE_CHECKING:
-    from rejoinder.comparing.comparison import Comparison
     from rejoinder.data.records import FieldMap
     from rejoinder.data.source import Source
     from rejoinder.folders.outputs import Output
-    from rejoinder.metrics.base import Metric
     from rejoinder.scoring.score import Choice
-    from rejoinder.scoring.table import ScoreTable
+    from rejoinder.show.document import Result
 
 CHECK_FAILED = 3
 """The exit code where the work was done, and a check that was asked for failed."""
@@ -240,25 +238,12 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-texts", action="store_true", help="leave all texts out of the report")
 
 
-def write_report(
-    arguments: argparse.Namespace,
-    table: ScoreTable,
-    replies: Any,
-    *,
-    title: str,
-    metrics: Mapping[str, Metric] | None = None,
-    comparison: Comparison | None = None,
-) -> None:
-    """Write the report of a table of scores; without replies it has no texts, without metrics no reasons."""
-    from rejoinder.comparing.page import render_report
+def write_report(arguments: argparse.Namespace, result: Result, title: str = "") -> None:
+    """Write a result's report to the file that --report names, which is reserved."""
     from rejoinder.folders.outputs import write_text
-    from rejoinder.scoring.replies_page import reasons_of, rows_to_show
 
-    chosen = rows_to_show(table, primary=comparison.primary.metric if comparison else None, seed=table.seed)
-    examples = None if replies is None or arguments.no_texts else replies.take(chosen.needed)
-    reasons = reasons_of(metrics or {}, examples or {})
-    page = render_report(table, examples, title=title, chosen=chosen, comparison=comparison, reasons=reasons)
-    write_text(Path(arguments.report), page)
+    texts = not getattr(arguments, "no_texts", False)
+    write_text(Path(arguments.report), result.page(texts=texts, title=title))
 
 
 def report_outputs(path: str | None) -> list[Output]:
@@ -294,19 +279,16 @@ def print_json(values: Mapping[str, Any]) -> None:
     put(json.dumps(values, indent=2, ensure_ascii=not utf8, allow_nan=False))
 
 
-def show(result: Any, arguments: argparse.Namespace) -> None:
-    """Print a result on standard output, as text or as JSON, and its notes on standard error.
-
-    A result with a `text` method is fitted into the terminal.
-    """
+def show(result: Result, arguments: argparse.Namespace) -> None:
+    """Print a result on standard output, as text or as JSON, and its notes on standard error."""
     if arguments.json:
         print_json(result.to_dict())
     else:
-        put(result.text(terminal_width()) if hasattr(result, "text") else result)
+        put(result.text(terminal_width()))
     say_notes(result, arguments)
 
 
-def say_notes(result: Any, arguments: argparse.Namespace) -> None:
+def say_notes(result: Result, arguments: argparse.Namespace) -> None:
     """Print the notes of a result on standard error."""
     for note in result.notes:
         say(f"note: {note}", arguments)

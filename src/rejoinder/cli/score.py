@@ -117,8 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
             replies.copies = True  # cheaper than to parse the replies once more for the report
         table = ready.table()
         if arguments.report:
-            title = f"Replies of {ready.source.name}"
-            write_report(arguments, table, table.replies, title=title, metrics=table.reasoning)
+            write_report(arguments, table, f"Replies of {ready.source.name}")
     if arguments.log:
         from rejoinder.adapters.mlflow import log_scores
 

@@ -70,7 +70,7 @@ def compare(
     not independent, and are permuted together.
 
     `scores` is a table of numbers that exist already (a file or a data frame with id, system and columns of numbers):
-    it is compared instead of replies, and `metrics` may name its columns.
+    it is compared instead of replies, and `metrics` may name its columns. It may also be a table that `score` returned.
 
     `baseline` is a release that `rejoinder history` recorded, the last one of a folder or that of a file in it: the
     replies are those of one system, which is compared with it, without `metrics` by those of the release.
@@ -112,6 +112,8 @@ def compare(
             raise CallError("scores are compared alone: expected no replies and no labels next to them")
         if slices:
             raise CallError("slices need replies: expected no scores next to `by`")
+        if isinstance(scores, ScoreTable):
+            return compare_table(scores, primary=primary, margin=margin)
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
     wanted = choose(metrics)
     joined, seen = join_systems(origins, partial(_opened, grouped=grouped, on_error=on_error), quiet=quiet)
@@ -249,7 +251,7 @@ def compare_table(
         table,
         tuple(verdicts),
         decisive,
-        (*clusters, *notes),
+        (*table.notes, *clusters, *notes),
         skipped,
         ranked,
         margin=margin,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rejoinder.data.convert import duplicate_key
@@ -16,6 +15,7 @@ from rejoinder.data.source import OnError, Source, survey
 from rejoinder.options import checked
 from rejoinder.registry import SHIPPED
 from rejoinder.scoring.score import ALL, choose
+from rejoinder.show.document import NOT_LATEX, Block, Document, Facts, Result, Say
 from rejoinder.types import Example
 
 _SHOWN = 3
@@ -23,8 +23,8 @@ _LONGEST_SHOWN = 300
 _MOST_SYSTEMS = 20
 
 
-@dataclass(frozen=True)
-class DataCheck:
+@dataclass(frozen=True, repr=False)
+class DataCheck(Result):
     """What was understood of a file, and what it contains."""
 
     name: str
@@ -55,21 +55,33 @@ class DataCheck:
         """The same as plain values."""
         return asdict(self)
 
-    def __str__(self) -> str:
-        blocks = [self._understood(), self._counts(), self._missing(), *map(_shown, self.first)]
-        return "\n\n".join(block for block in blocks if block)
+    def without_texts(self) -> DataCheck:
+        """The same without the first examples."""
+        return replace(self, first=())
 
-    def _understood(self) -> str:
+    def document(self) -> Document:
+        """How the file was read, what it contains, what is missing, and the first examples."""
         different = dict.fromkeys(self.understood.values())
+        read = [f"{file}: {how}" for file, how in self.understood.items()]
         if len(different) == 1:
-            return f"{self.name}: {next(iter(different))}"
-        return "\n".join(f"{file}: {how}" for file, how in self.understood.items())
+            read = [f"{self.name}: {next(iter(different))}"]
+        missing = [
+            f"No example has {need}, which these metrics need: {', '.join(names)}."
+            for need, names in self.missing.items()
+        ]
+        blocks: list[Block] = [
+            Say(read, lines=True, fit=False),
+            Facts({name: value for name, value in self._counts().items() if value}),
+            Say(missing or ["All metrics have what they need."], lines=True),
+            *(Say(_shown(example), lines=True, fit=False, only=NOT_LATEX) for example in self.first),
+        ]
+        return Document(f"Replies of {self.name}", blocks, question="What is in these replies?")
 
-    def _counts(self) -> str:
+    def _counts(self) -> dict[str, str]:
         named = [f"{system or '(no name)'}: {count:,}" for system, count in self.systems.items()]
         more = f", and {len(named) - _MOST_SYSTEMS} more" if len(named) > _MOST_SYSTEMS else ""
         without = self.examples - self.has["context"]
-        rows = {
+        return {
             "examples": f"{self.examples:,}",
             "systems": f"{len(named):,} ({', '.join(named[:_MOST_SYSTEMS])}{more})",
             "contexts": f"{self.contexts:,} different" + (f"; {without:,} examples have none" if without else ""),
@@ -80,15 +92,6 @@ class DataCheck:
             "scripts": ", ".join(f"{script}: {count:,}" for script, count in self.scripts.items()),
             "left out": f"{len(self.skipped):,} unreadable records" if self.skipped else "",
         }
-        return "\n".join(f"{name:<15}{value}" for name, value in rows.items() if value)
-
-    def _missing(self) -> str:
-        lines = [
-            f"No example has {need}, which these metrics need: {', '.join(names)}."
-            for need, names in self.missing.items()
-        ]
-        filled = "\n".join(textwrap.fill(line, 100, break_on_hyphens=False) for line in lines)
-        return filled or "All metrics have what they need."
 
 
 @checked()
@@ -143,14 +146,14 @@ def _script(text: str) -> str:
     return unicodedata.name(letter, "other").split()[0].split("-")[0].capitalize() if letter else ""
 
 
-def _shown(example: Example) -> str:
+def _shown(example: Example) -> list[str]:
     """An example in a few lines."""
     speakers = example.speakers or [""] * len(example.context)
     lines = [f"example {example.id}" + (f", system {example.system}" if example.system else "")]
     lines += [_line(speaker or "context", turn) for speaker, turn in zip(speakers, example.context, strict=True)]
     lines.append(_line("response", example.response))
     lines += [_line("reference", reference) for reference in example.references]
-    return "\n".join(lines)
+    return lines
 
 
 def _line(label: str, text: str) -> str:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Ints, run_starts
 from rejoinder.data.contexts import Grouping
-from rejoinder.metrics.base import Metric
-from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.table import LENGTH, TURNS, Primary, ScoreTable, in_order, length_of
 from rejoinder.scoring.table import turns_of as turns_before
-from rejoinder.show.html import Section, script_json, system_badge, system_label
+from rejoinder.show.document import PAGE, Section
+from rejoinder.show.html import script_json, system_badge, system_label
 from rejoinder.show.markdown import markdown_html
 from rejoinder.show.markup import Html, decimals_of, element, joined, ordinal, own_text, printable, shown
 from rejoinder.show.text import counted
@@ -37,6 +36,10 @@ CONTRASTS = 4
 """Number of contexts whose replies are shown side by side."""
 BESIDE = 4
 """Most replies that are shown side by side."""
+
+
+Reasons = Mapping[int, Mapping[str, str]]
+"""Row -> metric label -> the justification of its score, in the words of the metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ def rows_to_show(table: ScoreTable, *, primary: str | None = None, most: int = 5
         best=best,
         worst=worst,
         disputed=disputed,
-        listed=_rows(np.sort(drawn)),
+        listed=tuple(np.sort(drawn).tolist()),
         total=total,
         seed=seed,
     )
@@ -91,10 +94,10 @@ def _extremes(table: ScoreTable) -> tuple[tuple[int, ...], tuple[int, ...], tupl
     """
     mean, spread = standing(table)
     spread[spread == 0] = np.nan
-    disputed = _rows(_highest_first(spread)[:SHOWN])
+    disputed = tuple(_highest_first(spread)[:SHOWN].tolist())
     order = _highest_first(mean)
     best, worst = order[: min(SHOWN, (len(order) + 1) // 2)], order[::-1][: min(SHOWN, len(order) // 2)]
-    return _rows(best), _rows(worst), disputed
+    return tuple(best.tolist()), tuple(worst.tolist()), disputed
 
 
 def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
@@ -218,10 +221,6 @@ def _highest_first(key: Scores) -> Ints:
     return order[: len(key) - np.count_nonzero(np.isnan(key))]
 
 
-def _rows(numbers: Ints) -> tuple[int, ...]:
-    return tuple(numbers.tolist())
-
-
 # Replies as chats: side by side for one context, and the best, the worst and the most disputed ones.
 
 
@@ -261,7 +260,7 @@ def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, prima
         parts.append(_first_of(contrasts, "contrasts", "more context"))
     spread = "replies that one metric ranks high and another low"
     parts.append(_group("Where metrics disagree most", spread, chosen.disputed, scores, examples))
-    return Section("Why: the replies behind the numbers", joined(parts), "Why")
+    return Section("Why: the replies behind the numbers", parts, "Why", only=PAGE)
 
 
 def extremes_section(
@@ -273,7 +272,7 @@ def extremes_section(
     lead = "by mean percentile over the metrics"
     parts.append(_group("Best", lead, chosen.best, scores, examples))
     parts.append(_group("Worst", lead, chosen.worst, scores, examples))
-    return Section("Best and worst replies", joined(parts), "Best and worst", folded=folded)
+    return Section("Best and worst replies", parts, "Best and worst", folded=folded, only=PAGE)
 
 
 def without_texts() -> Html:
@@ -463,8 +462,6 @@ KEYS = (
 
 _FIELD_LABELS = {LENGTH: "Length of the reply", TURNS: "Turns before the reply"}
 
-Key = TypeVar("Key", bound=Hashable)
-
 
 def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
     """The controls and an empty table; without JavaScript, a note is shown instead."""
@@ -486,9 +483,10 @@ def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) ->
     )
     return Section(
         "All replies" if chosen.total == len(chosen.listed) else "A sample of the replies",
-        joined([*said, element("noscript", no_script), not_printed, frame]),
+        [*said, element("noscript", no_script), not_printed, frame],
         "All replies",
         folded=True,
+        only=PAGE,
     )
 
 
@@ -525,8 +523,9 @@ def browse_data(
             example = examples[row]
             turns = tuple((printable(turn.speaker), turn.own, printable(turn.text)) for turn in turns_of(example))
             entry["response"] = printable(example.response)
-            entry["context"] = _number_of(turns, contexts)
-            entry["references"] = _number_of(tuple(map(printable, example.references)), references)
+            entry["context"] = contexts.setdefault(turns, len(contexts))
+            texts = tuple(map(printable, example.references))
+            entry["references"] = references.setdefault(texts, len(references))
         if table.grouping is not None:
             entry["group"] = int(table.grouping.contexts[row])
         entry["slices"] = [int(slices.codes[place if slices.partial else row]) for slices in filters]
@@ -545,10 +544,6 @@ def browse_data(
         "rows": rows,
     }
     return script_json(data, DATA_ID)
-
-
-def _number_of(value: Key, numbers: dict[Key, int]) -> int:
-    return numbers.setdefault(value, len(numbers))
 
 
 def _score(value: float) -> float | None:
@@ -688,21 +683,3 @@ def _pager() -> Html:
     back = element("button", "Previous", type="button", id="previous")
     forth = element("button", "Next", type="button", id="next")
     return element("nav", back, element("span", id="page"), forth, class_="pager", aria_label="Pages of the table")
-
-
-# Why replies got their scores, in the words of the metrics that say so.
-
-
-Reasons = Mapping[int, Mapping[str, str]]
-"""Row -> metric label -> the justification of its score."""
-
-
-def reasons_of(metrics: Mapping[str, Metric], examples: Mapping[int, Example]) -> Reasons:
-    """The justifications for these rows; a judge takes them from its cache of answers."""
-    batch = Batch(list(examples.values()))
-    found: dict[int, dict[str, str]] = {}
-    for label, metric in metrics.items():
-        for row, reason in zip(examples, metric.reasons(batch), strict=False):  # most metrics give none at all
-            if reason:
-                found.setdefault(row, {})[label] = reason
-    return found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import rejoinder
 from rejoinder.arrays import Ints
 from rejoinder.data.contexts import Grouping
 from rejoinder.data.replay import Replay
@@ -18,10 +19,11 @@ from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
 from rejoinder.scoring.reliability import REMEDY, Doubts, reason
+from rejoinder.show.document import Document, Result
 from rejoinder.show.figures import HistogramPanel, IntervalPanel
 from rejoinder.show.markup import decimals_for
 from rejoinder.show.plots import Figure
-from rejoinder.show.text import NOTEBOOK_WIDTH, grid, number_text, text_html, wrapped
+from rejoinder.show.text import number_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_intervals
 from rejoinder.types import Example, Scores
@@ -62,8 +64,8 @@ class Summary:
     signature: str
 
 
-@dataclass(frozen=True)
-class ScoreTable:
+@dataclass(frozen=True, repr=False)
+class ScoreTable(Result):
     """One column per metric, one row per example."""
 
     scores: Mapping[str, Scores]
@@ -280,53 +282,29 @@ class ScoreTable:
         panel = self.means_panel(label) if kind == "means" else self.histogram_panel(label)
         return Figure.of(panel.title, [panel])
 
-    def _repr_html_(self) -> str:
-        return text_html(self.text(NOTEBOOK_WIDTH))
+    def document(self) -> Document:
+        """One row per metric, one column per system: the mean with its 95 % interval; slices; single replies."""
+        from rejoinder.scoring.page import table_document
 
-    def __str__(self) -> str:
-        return self.text()
+        return table_document(self)
 
-    def text(self, width: int | None = None) -> str:
-        """One row per metric, one column per system: the mean with its 95 % interval.
+    def without_texts(self) -> ScoreTable:
+        """The same table, whose report has no texts."""
+        return replace(self, replies=None)
 
-        Columns that do not fit into the width follow below.
-        """
-        rows = [[label, *map(_cell, systems.values())] for label, systems in self.summary().items()]
-        header = ["metric", *(name or "replies" for name in self.system_names)]
-        parts = [grid(header, rows, fit=width)]
-        if self.resampled != "reply":
-            found_by = f" ({self.grouping.found_by})" if self.grouping and self.grouping.found_by else ""
-            parts.append(f"Every reply counts equally; intervals resample {self.resampled}s{found_by}, not replies.")
-        return "\n".join([*parts, *(f"\n{self._slice_text(slices, width)}" for slices in self.slices)])
-
-    def _cells(self, system: str) -> list[str]:
-        return [_cell(self.summary()[label][system]) for label in self.metrics]
-
-    def _slice_text(self, slices: Slices, width: int | None) -> str:
-        """One row per value of the field and system, one column per metric."""
-        rows = [
-            [
-                value,
-                system or "replies",
-                f"{len(part.rows_of(system)):,}",
-                *(_cell(part.summary()[label][system]) for label in self.metrics),
-            ]
-            for value, part in self.sliced(slices).items()
-            for system in self.system_names
-            if len(part.rows_of(system))
-        ]
-        table = grid([slices.field, "system", "n", *self.metrics], rows, left=3, fit=width)
-        return f"{table}\n{wrapped(CAUTION.format(count=len(rows)), width or 80)}"
+    def page(self, *, texts: bool = True, title: str = "") -> str:
+        """The report as one HTML file: of several systems, that of their comparison."""
+        if not self.metrics:
+            raise CallError("a report needs the scores of at least one metric")
+        if len(self.system_names) < 2:
+            return super().page(texts=texts, title=title)
+        compared = rejoinder.compare(scores=self)
+        return compared.page(texts=texts, title=title or self.document().title)
 
 
 def interval_columns(label: str) -> tuple[str, str]:
     """The names of the two columns that hold the bounds of a metric's intervals."""
     return f"{label}.low", f"{label}.high"
-
-
-def _cell(summary: Summary) -> str:
-    mean, low, high = map(number_text, (summary.mean, summary.low, summary.high))
-    return mean if np.isnan(summary.high - summary.low) else f"{mean} [{low}, {high}]"
 
 
 def json_ready(values: Mapping[str, Any]) -> dict[str, Any]:

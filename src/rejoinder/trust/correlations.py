@@ -72,6 +72,11 @@ class Contest:
     p_adjusted: float
     """The p-value of the permutation test, Holm-corrected over all contests of the table."""
 
+    @property
+    def significant(self) -> bool:
+        """Whether the corrected p-value is below .05."""
+        return self.p_adjusted < ALPHA
+
 
 @dataclass(frozen=True, slots=True)
 class LevelTable:

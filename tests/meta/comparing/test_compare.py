@@ -251,11 +251,11 @@ def test_as_latex() -> None:
     records = replies([3, 4, 5], system=names["a"]) + replies([9, 9, 9], system=names["b"])
     table = rejoinder.compare(records, metrics="length").to_latex()
     # Three contexts are too few for an interval.
-    assert r"length & my\_bot 100\% & $<$b$>$ \& \{c\} & 4.000 & 9.000 & 5.000 & -- & 0.250" in table
+    assert r"length & my\_bot 100\% & $<$b$>$ \& \{c\} & 4.000 & 9.000 & +5.000 & 0.250 & 3" in table
     assert table.startswith(r"\begin{tabular}{lllrrrrr}")
     assert table.endswith(r"\end{tabular}")
     bold = rejoinder.compare(SHORT, LONG, metrics="length").to_latex()
-    assert r"\textbf{3.500}" in bold
+    assert r"\textbf{+3.500" in bold
 
 
 def test_one_file_may_hold_all_systems(demo: Path) -> None:

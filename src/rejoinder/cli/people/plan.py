@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rejoinder.cli.options import add_reading, field_map, files_read, positive, put, report_outputs, say, show
+from rejoinder.cli.options import (
+    add_reading,
+    field_map,
+    files_read,
+    positive,
+    put,
+    report_outputs,
+    say,
+    show,
+    write_report,
+)
 from rejoinder.errors import CallError
 
 if TYPE_CHECKING:
@@ -87,7 +96,7 @@ def _precision(arguments: argparse.Namespace) -> PrecisionPlan:
 
 
 def _comparison(arguments: argparse.Namespace) -> Plan:
-    from rejoinder.folders.outputs import reserved, write_text
+    from rejoinder.folders.outputs import reserved
     from rejoinder.people.plan import plan
 
     if arguments.difference is None:
@@ -100,7 +109,5 @@ def _comparison(arguments: argparse.Namespace) -> Plan:
             fields=field_map(arguments),
         )
         if arguments.report:
-            from rejoinder.people.plan import render_plan
-
-            write_text(Path(arguments.report), render_plan(result))
+            write_report(arguments, result)
     return result

@@ -15,6 +15,7 @@ from rejoinder.cli.options import (
     say,
     say_skipped,
     show,
+    write_report,
 )
 from rejoinder.threads import multiply_on_one_thread
 
@@ -37,9 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Record a release, where one is given, and show the history."""
     multiply_on_one_thread()
-    from rejoinder.comparing.history import History, releases_in, render_history
+    from rejoinder.comparing.history import History, releases_in
     from rejoinder.errors import CallError
-    from rejoinder.folders.outputs import reserved, write_text
+    from rejoinder.folders.outputs import reserved
 
     folder = Path(arguments.folder)
     if bool(arguments.replies) != bool(arguments.name):
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         history = History.of(releases_in(folder), [] if arguments.replies else arguments.metric)
         show(history, arguments)
         if arguments.report:
-            write_text(Path(arguments.report), render_history(history, f"Releases in {folder}"))
+            write_report(arguments, history, f"Releases in {folder}")
             say(f"report: {arguments.report}", arguments)
     return 0
 
