@@ -74,7 +74,7 @@ def test_a_dialogue_is_scored_and_explained(browser: Any, address: str) -> None:
     expected = rejoinder.load("rouge-l").score(
         [rejoinder.Example("1", ("Do you want tea?",), "Yes, with milk please.", ("Yes, with milk.",))]
     )[0]
-    assert page.locator(".value").nth(1).inner_text() == f"{expected:.2f} of 0 to 1"
+    assert page.locator(".value").nth(1).inner_text() == f"{expected:.2f} on a scale from 0 to 1"
     assert "raises it the most: without it the score is" in page.locator(".metric").nth(1).inner_text()
     page.get_by_label("Metric", exact=True).select_option("rouge-l")
     assert page.locator("#reply").inner_text() == "Yes, with milk please."

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Ints, run_starts
 from rejoinder.data.contexts import Grouping
-from rejoinder.scoring.table import LENGTH, TURNS, Primary, ScoreTable, in_order, length_of
+from rejoinder.data.records import LENGTH, TURNS
+from rejoinder.scoring.table import Primary, ScoreTable, in_order, length_of
 from rejoinder.scoring.table import turns_of as turns_before
 from rejoinder.show.document import PAGE, Section
 from rejoinder.show.html import script_json, system_badge, system_label
@@ -101,7 +102,8 @@ def _extremes(table: ScoreTable) -> tuple[tuple[int, ...], tuple[int, ...], tupl
 
 
 def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
-    """The contexts that systems answered most differently; of two systems, half in favour of each."""
+    """The contexts that systems answered most differently: the same contexts first, then those of which only the
+    dialogue and the turn are the same."""
     if table.grouping is None or len(table.system_names) < 2:
         return ()
     scores = table[label] if table.higher_is_better.get(label, True) else -table[label]
@@ -112,6 +114,14 @@ def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
     np.minimum.at(worst, contexts[rows], scores[rows])
     widest = np.argsort(worst - best, kind="stable")
     widest = widest[best[widest] > worst[widest]]
+    differ = table.grouping.differ
+    found = [_widest(table, scores, rows, widest[differ[widest] == kind], best) for kind in (False, True)]
+    return (*found[0], *found[1])
+
+
+def _widest(table: ScoreTable, scores: Scores, rows: Ints, widest: Ints, best: Scores) -> tuple[tuple[int, ...], ...]:
+    """The replies to the first of some contexts; of two systems, half in favour of each."""
+    contexts = table.grouping.contexts if table.grouping else np.arange(len(table))
     sides = [widest]
     if len(table.system_names) == 2:
         leading = rows[scores[rows] == best[contexts[rows]]]
@@ -253,14 +263,28 @@ def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, prima
     """Replies to the same context side by side, and replies that metrics disagree on most."""
     scores = _Scores.of(table, reasons)
     parts: list[Html] = [] if examples is not None else [without_texts()]
-    if chosen.contrasts:
-        lead = f"largest differences by {primary}, best reply first"
-        parts.append(element("h3", "The same context, different replies ", element("small", lead)))
-        contrasts = [_contrast(scores, rows, examples, primary) for rows in chosen.contrasts]
-        parts.append(_first_of(contrasts, "contrasts", "more context"))
+    lead = f"largest differences by {primary}, best reply first"
+    paired_by = table.grouping.paired_by if table.grouping else ""
+    pair = f"The same {paired_by}" if paired_by in ("turn", "dialogue") else "Replies that are paired"
+    for differ, title, noun in (
+        (False, "The same context, different replies ", "context"),
+        (True, f"{pair}, after different histories ", "pair"),
+    ):
+        contrasts = [rows for rows in chosen.contrasts if _differ(table, rows, examples) == differ]
+        if contrasts:
+            parts.append(element("h3", title, element("small", lead)))
+            cards = [_contrast(scores, rows, examples, primary, own=differ) for rows in contrasts]
+            parts.append(_first_of(cards, "contrasts", f"more {noun}"))
     spread = "replies that one metric ranks high and another low"
     parts.append(_group("Where metrics disagree most", spread, chosen.disputed, scores, examples))
     return Section("Why: the replies behind the numbers", parts, "Why", only=PAGE)
+
+
+def _differ(table: ScoreTable, rows: Sequence[int], examples: Examples) -> bool:
+    """Whether replies that are paired follow different histories."""
+    if examples is not None:
+        return len({examples[row].context for row in rows}) > 1
+    return table.grouping is not None and bool(table.grouping.differ[table.grouping.contexts[rows[0]]])
 
 
 def extremes_section(
@@ -341,26 +365,31 @@ def _folded(older: Sequence[Turn]) -> Html:
     return element("details", label, element("ol", *map(_turn, older), class_="thread"))
 
 
-def _contrast(scores: _Scores, rows: Sequence[int], examples: Examples, primary: str) -> Html:
-    """One context, and the replies of several systems to it with their scores."""
-    context = Html("")
-    if examples is not None:
-        turns = turns_of(examples[rows[0]])
-        shown_turns = element("ol", *map(_turn, turns[-RECENT:]), class_="thread")
-        context = joined([_folded(turns[:-RECENT]), shown_turns])
-    replies = [_answer(scores, row, examples[row] if examples is not None else None, primary) for row in rows]
-    references = _references(examples[rows[0]]) if examples is not None else Html("")
+def _contrast(scores: _Scores, rows: Sequence[int], examples: Examples, primary: str, *, own: bool) -> Html:
+    """One context, and the replies of several systems to it with their scores; each with its `own` history, where
+    these differ."""
+    first = examples[rows[0]] if examples is not None else None
+    context = Html("") if first is None or own else _history(first)
+    replies = [_answer(scores, row, examples[row] if examples is not None else None, primary, own=own) for row in rows]
+    references = Html("") if first is None or own else _references(first)
     return element("article", context, element("ul", *replies, class_="answers"), references, class_="card")
 
 
-def _answer(scores: _Scores, row: int, example: Example | None, primary: str) -> Html:
+def _history(example: Example) -> Html:
+    """The turns before a reply; older ones are collapsed."""
+    turns = turns_of(example)
+    return joined([_folded(turns[:-RECENT]), element("ol", *map(_turn, turns[-RECENT:]), class_="thread")])
+
+
+def _answer(scores: _Scores, row: int, example: Example | None, primary: str, *, own: bool) -> Html:
     table = scores.table
     number = int(table.system_of[row])
     score = element("b", shown(table[primary][row], scores.decimals[primary]))
     head = element("div", system_badge(number, table.system_names[number]), score, class_="from")
     if example is None:
         return element("li", head, element("span", own_text(row_name(table, row, None)), class_="id"))
-    return element("li", head, _bubble(example.response, EMPTY))
+    reply = _bubble(example.response, EMPTY)
+    return element("li", head, _history(example), reply, _references(example)) if own else element("li", head, reply)
 
 
 def _turn(turn: Turn) -> Html:

@@ -55,12 +55,12 @@ function scoreOf(label, told, name) {
   const [low, high] = told.range;
   if (name) part.append(element("h4", name));
   const value = element("span", digits(told.score), "value");
-  if (told.score !== null && high !== null) value.append(" ", element("small", `of ${low} to ${high}`));
+  if (told.score !== null && high !== null) value.append(" ", element("small", `on a scale from ${low} to ${high}`));
   part.append(value);
   if (told.score !== null && high !== null) {
     const meter = element("meter");
     Object.assign(meter, { min: low, max: high, value: told.score });
-    meter.setAttribute("aria-label", `${label}${name ? `, ${name.toLowerCase()}` : ""}: ${digits(told.score)} of ${low} to ${high}`);
+    meter.setAttribute("aria-label", `${label}${name ? `, ${name.toLowerCase()}` : ""}: ${digits(told.score)} on a scale from ${low} to ${high}`);
     part.append(meter);
   }
   const why = element("ul");
