@@ -43,7 +43,7 @@ def test_the_story_of_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(demo_text, "compare", fast)
     story = tell_versions(tmp_path)
     compared = fast(*VERSIONS)
-    assert story["Answer"] == compared.headline()[0]
+    assert story["Answer"] == compared.sentences[0]
     assert [each["what"] for each in story["Three replies"]] == [
         "Most in favour of new",
         "Typical",

@@ -85,14 +85,14 @@ def test_unpaired_where_the_contexts_differ() -> None:
     assert (verdict.result.paired, verdict.result.n_a, verdict.result.n_b) == (False, 10, 8)
     told = "A and B are compared unpaired, on all their replies: they answered different contexts"
     assert (compared.coverage, compared.notes) == ((told,), ())
-    assert compared.headline()[1] == f"{told}."
+    assert compared.sentences[1] == f"{told}."
 
 
 def test_a_partial_overlap_is_said() -> None:
     compared = rejoinder.compare(SHORT, LONG[:6] + replies([5], first=50), metrics=["length", Shortness()])
     told = "5 of 17 replies are not compared: A and B are compared on the 6 contexts that both answered"
     assert (compared.coverage, compared.notes) == ((told,), ()), "once, not once per metric"
-    assert compared.headline()[1] == f"{told}."
+    assert compared.sentences[1] == f"{told}."
     assert {verdict.result.n_a for verdict in compared.verdicts} == {6}
 
 
