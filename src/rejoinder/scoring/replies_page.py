@@ -135,7 +135,8 @@ def _widest(table: ScoreTable, scores: Scores, rows: Ints, widest: Ints, best: S
     shown = [context for each in in_turn for context in each if context is not None][:CONTRASTS]
     rows = rows[np.isin(contexts[rows], shown)]
     rows = rows[np.argsort(-scores[rows], kind="stable")]
-    return tuple(_ends(rows[contexts[rows] == context].tolist()) for context in shown)
+    replies = (tuple(rows[contexts[rows] == context].tolist()) for context in shown)
+    return tuple(one if len(one) <= BESIDE else one[: BESIDE // 2] + one[-BESIDE // 2 :] for one in replies)
 
 
 def _contradicted(labels: Scores, scores: Scores, contexts: Ints, rows: Ints, best: Scores, worst: Scores) -> Bools:
@@ -157,11 +158,6 @@ def _first_replies(table: ScoreTable, grouping: Grouping, wanted: Bools) -> Ints
         found[grouping.contexts[rows]] = rows  # of several rows of a context, the first one is assigned last
         first[found[grouping.contexts[rows]]] = True
     return np.flatnonzero(first)
-
-
-def _ends(rows: list[int]) -> tuple[int, ...]:
-    """The best and the worst of many replies."""
-    return tuple(rows if len(rows) <= BESIDE else rows[: BESIDE // 2] + rows[-BESIDE // 2 :])
 
 
 def ranked_metrics(table: ScoreTable) -> tuple[str, ...]:
@@ -517,12 +513,14 @@ def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) ->
         said.append(without_texts())
     no_script = element("p", NEEDS_SCRIPT, class_="note")
     not_printed = element("p", "The table is not printed.", class_="note print-only")
+    back, forth = (element("button", name, type="button", id=name.lower()) for name in ("Previous", "Next"))
+    turns = (back, element("span", id="page"), forth)
     frame = element(
         "div",
         _controls(table, slice_filters(table, examples, chosen), sides),
         _frame(table, examples is not None),
         element("div", id="contexts", class_="contrasts", hidden=True),
-        _pager(),
+        element("nav", *turns, class_="pager", aria_label="Pages of the table"),
         _tools(table),
         id="browser",
         hidden=True,
@@ -627,9 +625,10 @@ def slice_filters(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> 
 
 
 def _controls(table: ScoreTable, filters: Sequence[SliceFilter], sides: bool) -> Html:
-    search = element(
-        "input", type="search", id="search", autocomplete="off", spellcheck="false", placeholder=_search_hint(table)
-    )
+    label = table.metrics[0]
+    known = table[label][np.isfinite(table[label])]
+    hint = f"words, or {label}<{float(np.median(known)):.2g}" if len(known) and " " not in label else "words"
+    search = element("input", type="search", id="search", autocomplete="off", spellcheck="false", placeholder=hint)
     options = [element("option", "all systems", value="")]
     options += [element("option", system_label(name), value=number) for number, name in enumerate(table.system_names)]
     fields = [
@@ -645,13 +644,6 @@ def _controls(table: ScoreTable, filters: Sequence[SliceFilter], sides: bool) ->
         _score_range(table),
     ]
     return element("div", *fields, element("p", id="found", role="status"), class_="controls")
-
-
-def _search_hint(table: ScoreTable) -> str:
-    """An example of what can be searched for."""
-    label = table.metrics[0]
-    known = table[label][np.isfinite(table[label])]
-    return f"words, or {label}<{float(np.median(known)):.2g}" if len(known) and " " not in label else "words"
 
 
 def _view_select() -> Html:
@@ -723,9 +715,3 @@ def _sort_head(key: str, label: str) -> Html:
     button = element("button", own_text(label), element("span", aria_hidden="true", class_="arrow"), type="button")
     class_ = "number" if key.startswith("metric-") else None
     return element("th", button, scope="col", role="columnheader", aria_sort="none", data_key=key, class_=class_)
-
-
-def _pager() -> Html:
-    back = element("button", "Previous", type="button", id="previous")
-    forth = element("button", "Next", type="button", id="next")
-    return element("nav", back, element("span", id="page"), forth, class_="pager", aria_label="Pages of the table")
