@@ -16,7 +16,8 @@ import pytest
 from rejoinder._version import __version__
 from rejoinder.errors import CallError
 from rejoinder.scoring import page
-from rejoinder.scoring.replies_page import rows_to_show, turns_of
+from rejoinder.scoring.chosen_rows import rows_to_show
+from rejoinder.scoring.replies_page import turns_of
 from rejoinder.show.document import Section
 from rejoinder.show.html import SCRIPTS, render_page
 from rejoinder.show.markup import Html

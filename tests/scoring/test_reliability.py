@@ -13,8 +13,8 @@ from rejoinder.data.contexts import Grouping
 from rejoinder.errors import DataError
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.check import check
+from rejoinder.scoring.chosen_rows import rows_to_show
 from rejoinder.scoring.reliability import Doubt, LanguageCounter, RepetitionCounter
-from rejoinder.scoring.replies_page import rows_to_show
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.means import Outcomes
 from rejoinder.text.language import UNKNOWN, language, languages

@@ -11,14 +11,12 @@ from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.advice import meaning
+from rejoinder.scoring.chosen_rows import ChosenRows, ranked_metrics, rows_to_show
 from rejoinder.scoring.replies_page import (
-    ChosenRows,
     Reasons,
     browse_data,
     browse_section,
     extremes_section,
-    ranked_metrics,
-    rows_to_show,
     why_section,
 )
 from rejoinder.scoring.table import CAUTION, Primary, ScoreTable, Summary
