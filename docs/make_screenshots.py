@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from rejoinder.cli.demo_text import tell_demo
+from rejoinder.cli.demo_text import tell_metrics
 
 IMAGES = Path(__file__).parent / "guide" / "images"
 PICTURES = {
@@ -31,7 +31,7 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     found = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        tell_demo(Path(folder))
+        tell_metrics(Path(folder))
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
         for name, (page_name, width, height, scheme) in PICTURES.items():
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)

@@ -1,10 +1,10 @@
-"""The demo data is complete, well formed, and each of its systems fails in the way its README says."""
+"""The bundled examples are complete and well formed, and their systems fail in the ways that the README says."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from importlib.resources import files
 from itertools import pairwise
 from statistics import mean
@@ -134,3 +134,70 @@ def test_ratings_follow_from_the_role_and_say_that_they_are_illustrative(rows: l
     for row in rows:
         weak = row["system"] == "good" and int(row["context_id"][5:]) in WEAK
         assert row["scores"] == {"illustrative": 3 if weak else levels[row["system"]]}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The two versions of the assistant.
+
+
+@pytest.fixture(scope="module")
+def versions() -> dict[str, list[Row]]:
+    folder = files("rejoinder") / "examples"
+    return {
+        name: [
+            json.loads(line) for line in (folder / f"assistant-{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        ]
+        for name in ("old", "new")
+    }
+
+
+def test_both_versions_answer_the_same_180_contexts_of_60_dialogues(versions: dict[str, list[Row]]) -> None:
+    shared = ("id", "dialogue_id", "context_id", "context")
+    old, new = ([[row[name] for name in shared] for row in found] for found in versions.values())
+    assert old == new
+    assert len({row["context_id"] for row in versions["old"]}) == 180
+    assert len({row["dialogue_id"] for row in versions["old"]}) == 60
+    for name, found in versions.items():
+        assert {row["system"] for row in found} == {name}
+        for row in found:
+            assert row.keys() - {"fault"} == {*shared, "response", "system", "written_to_be"}
+            assert len(row["context"]) % 2 == 1  # the user has the last word
+            texts = [row["response"], *row["context"]]
+            assert all(text and text == text.strip() for text in texts), row["id"]
+
+
+def test_turns_of_a_dialogue_continue_each_other(versions: dict[str, list[Row]]) -> None:
+    for first, second in pairwise(versions["new"]):
+        if first["dialogue_id"] == second["dialogue_id"]:
+            assert second["context"][: len(first["context"])] == first["context"]
+            assert len(second["context"]) == len(first["context"]) + 2
+
+
+def test_replies_of_the_assistant_are_short_and_plain(versions: dict[str, list[Row]]) -> None:
+    for row in versions["old"] + versions["new"]:
+        assert 2 <= len(row["response"].split()) <= 26, row["id"]
+        assert not re.search(r"[*#`\n|]|^- ", row["response"]), row["id"]
+
+
+def test_which_replies_were_written_to_be_better(versions: dict[str, list[Row]]) -> None:
+    opposite = {"better": "worse", "worse": "better", "equal": "equal"}
+    assert [opposite[row["written_to_be"]] for row in versions["old"]] == [
+        row["written_to_be"] for row in versions["new"]
+    ]
+    assert Counter(row["written_to_be"] for row in versions["new"]) == {"better": 111, "equal": 42, "worse": 27}
+
+
+def test_the_faults_are_there(versions: dict[str, list[Row]]) -> None:
+    faults = {name: Counter(row.get("fault") for row in found) for name, found in versions.items()}
+    assert faults["old"] == {
+        None: 72, "says nothing": 48, "canned": 30, "repeats itself": 18, "does not answer": 12
+    }  # fmt: skip
+    assert faults["new"] == {None: 154, "says nothing": 26}
+    canned = [row["response"] for row in versions["old"] if row.get("fault") == "canned"]
+    assert Counter(canned).most_common(1)[0][1] >= 15  # the same reply to different contexts
+    assert len(set(canned)) <= 3
+    for row in versions["old"]:
+        if row.get("fault") == "repeats itself":
+            earlier = " ".join(row["context"][1::2])
+            assert re.split(r"[.?!]", row["response"])[0] in earlier, row["id"]
+    assert len({row["response"] for row in versions["new"]}) == 180

@@ -40,7 +40,7 @@ new contexts.
 
 In some sets, the true reply is one of the judged replies and also its own only reference (zhao2020: 100 of 900 and 150
 of 900, usr_personachat: 60 of 300, engage_dailydialog: half). This raises the figures of all metrics that compare with
-references. The labels of dailydialogpp_dev are not ratings: they follow from how its replies were made, and the
+references. The labels of dailydialogpp_dev are not ratings: each label says how its reply was made, and the
 references are the other good replies. dstc6_t2 has no contexts; each of its 2,000 items counts as one. usr_personachat
 has two rows: one for how good a reply is overall, on which its target is measured, and one for whether it fits the
 context, which is all that an evaluator can see without the persona."""

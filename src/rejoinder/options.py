@@ -210,6 +210,7 @@ SHARED: dict[str, Check] = {
     "resume": flag,
     "scale": optional(scale),
     "seed": whole(0, HIGHEST_SEED),
+    "unit": one_of("reply", "turn"),
 }
 """Name of an argument -> its check, in every function that has it."""
 

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Scores = NDArray[np.float64]
 """One number per example, in the order of the examples; NaN where a metric cannot score, never a silent 0."""
+
+
+Unit = Literal["reply", "turn"]
+"""What is scored of a conversation: its last reply, or each assistant turn in its place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,6 +287,19 @@ def test_choices_between_two_replies_are_stored_as_they_stand_in_the_item(
     ]
 
 
+def test_raters_see_a_reply_in_markdown_as_a_chat_window_shows_it(tmp_path: Path, store: Store) -> None:
+    write_study(tmp_path)
+    lines = (tmp_path / "replies.jsonl").read_text().splitlines()
+    records = [json.loads(line) | {"response": "Do this:\n\n1. **Stop**\n2. <b>Go</b>"} for line in lines]
+    (tmp_path / "replies.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    study = read_study(tmp_path / "study.toml")
+    _, page = agreed(study, store, "one")
+    assert (
+        '<div class="reply"><p>Do this:</p><ol><li><strong>Stop</strong></li><li>&lt;b&gt;Go&lt;/b&gt;</li></ol></div>'
+        in page
+    )
+
+
 def test_from_replies_to_judged_replies_by_the_command_line(run: Run, tmp_path: Path) -> None:
     study = write_study(tmp_path)
     assert run("annotate", "new", "replies.jsonl", "-o", "fresh.toml").code == 0

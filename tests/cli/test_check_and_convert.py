@@ -19,7 +19,9 @@ def test_check_tells_what_was_understood_counts_and_three_examples(run: Run, wri
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
     assert "read as a chat log with messages: response from the last assistant message" in lines[0]
-    counts = dict(line.split(None, 1) for line in lines[2:9])
+    counts = dict(line.split(None, 1) for line in lines[2:11])
+    assert counts["scored"] == "the last assistant turn of each chat: 5 of 5"
+    assert counts["slices"] == "--by length, turns"
     assert counts["examples"] == "5"
     assert counts["systems"] == "2 (small: 3, large: 2)"
     assert counts["contexts"] == "2 different"

@@ -47,8 +47,9 @@ def test_notes_and_what_was_left_out_go_to_standard_error(run: Run, two: tuple[P
     new.write_text("".join(new.read_text().splitlines(keepends=True)[:6]))
     ran = run("compare", "old.jsonl", "new.jsonl", "-m", "length", "--on-error", "skip")
     assert ran.code == 0
+    left_out = "2 of 14 replies are not compared: old and new are compared on the 6 contexts that both answered."
+    assert left_out in " ".join(ran.out.split())
     assert ran.err.splitlines() == [
-        "note: old and new are compared on the 6 contexts that both answered; 2 other replies are left out",
         "left out 1 unreadable example:",
         "  old.jsonl:9: is not valid JSON (Expecting value at column 1): expected one object per line",
     ]

@@ -127,7 +127,10 @@ def test_contexts_that_are_not_read_whole_are_counted() -> None:
     first.add(Batch([Example("", CONTEXT, "Fine."), *(Example("", long, text) for text in ("Fine.", "No."))]))
     second.add(Batch([Example("", (*CONTEXT, *["short"] * 4), "Fine."), Example("", ("word " * 100,), "No.")]))
     first.merge(second.state())
-    assert "3 replies have a context whose last turns are too long: the network read only their end" in first.notes()
+    assert (
+        "3 replies have a context whose last turns are too long for the network, which read only their end"
+        in first.notes()
+    )
 
 
 def test_it_is_calibrated_by_its_name(default: rejoinder.Metric, tmp_path: Path) -> None:

@@ -139,7 +139,9 @@ def test_only_more_than_chance_is_worth_a_note() -> None:
         counter.add(Batch([usual] * many))
         counter.add(Batch([odd] * strange))
         count = f"{strange} of {many + strange} replies are unlike the training text"
-        noticed = f"hardly any common word, as in another language: {strange}, first in row {many + 1}"
+        noticed = (
+            f"hardly any common words, perhaps because of another language: {strange}, the first in row {many + 1}"
+        )
         expected = f"{count} ({noticed}): their scores are unreliable"
         assert counter.notes() == ([expected] if told else [])
 
@@ -154,7 +156,7 @@ def test_score_warns_once(run: Run, write_lines: WriteLines, tmp_path: Path, mon
     ran = run("score", path, "-m", "model", "--json")
     (note,) = ran.json["warnings"]
     assert note.startswith("model: 2 of 4 replies are unlike the training text (")
-    assert "letters or signs that are rare there: 2, first in row 2" in note
+    assert "letters or signs that are rare there: 2, the first in row 2" in note
     assert f"note: {note}\n" in ran.err
     with pytest.warns(rejoinder.ScoreWarning, match="2 of 4 replies are unlike") as caught:
         rejoinder.score(path, "model")

@@ -33,13 +33,13 @@ NAMES = (
 
 
 def read_every_way(origin: Any) -> None:
-    for every_turn in (False, True):
+    for unit in ("reply", "turn"):
         with only_our_errors():
-            strict = list(Source(origin, every_turn=every_turn))
-            lenient = Source(origin, on_error="skip", every_turn=every_turn)
+            strict = list(Source(origin, unit=unit))
+            lenient = Source(origin, on_error="skip", unit=unit)
             assert (list(lenient), lenient.skipped) == (strict, {})
         with only_our_errors():
-            source = Source(origin, on_error="skip", every_turn=every_turn)
+            source = Source(origin, on_error="skip", unit=unit)
             first = list(source)
             assert list(source) == first, "a second pass reads the same"
             for example in first:

@@ -61,7 +61,7 @@ def test_metrics_without_agreement_are_named() -> None:
     (dimension,) = report().dimensions
     names = [row.metric for row in dimension.utterance.rows]
     fooled = with_interval(dimension, 2, Interval(-0.3, -0.5, -0.1))
-    assert f"Worse replies get higher scores from {names[2]}." in finding(fooled)
+    assert f"Replies that people rate lower score higher on {names[2]}." in finding(fooled)
     unrelated = with_interval(dimension, 1, Interval(0.1, -0.1, 0.3))
     assert any(sentence.startswith("No significant correlation with the ratings: ") for sentence in finding(unrelated))
     doubtful = with_interval(dimension, 0, Interval(0.1, -0.1, 0.3))

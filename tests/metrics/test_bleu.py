@@ -8,6 +8,7 @@ import pytest
 from nltk.translate.bleu_score import SmoothingFunction, corpus_bleu, sentence_bleu
 from sacrebleu.metrics.bleu import BLEU
 
+from other_languages import other_language
 from rejoinder.arrays import Ragged
 from rejoinder.errors import CallError
 from rejoinder.metrics import ngrams
@@ -53,6 +54,18 @@ def test_equals_sacrebleu_on_real_replies(real: list[Example], tokenise: str) ->
 def test_equals_sacrebleu_lower_cased(real: list[Example]) -> None:
     expected = sacrebleu_scores(real, lowercase=True, effective_order=True)
     np.testing.assert_allclose(Bleu(tokenise="13a").score(real), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("language", "tokenise"), [("zh", "zh"), ("ja", "ja-mecab"), ("ko", "ko-mecab"), ("zh", "char")]
+)
+def test_equals_sacrebleu_in_languages_without_spaces(language: str, tokenise: str) -> None:
+    examples = other_language(language)
+    expected = sacrebleu_scores(examples, tokenize=tokenise, effective_order=True)
+    found = Bleu(tokenise=tokenise, lowercase=False).score(examples)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    if tokenise != "char":
+        np.testing.assert_array_equal(Bleu(tokenise="auto", lowercase=False).score(examples), found)
 
 
 def nltk_scores(examples: list[Example], method: int, n: int) -> list[float]:

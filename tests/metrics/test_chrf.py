@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.chrf import CHRF
 
+from other_languages import other_language
 from rejoinder.errors import CallError
 from rejoinder.metrics.overlap import ChrF
 from rejoinder.types import Example
@@ -32,6 +33,13 @@ def test_equals_sacrebleu(bundled: list[Example], ours: dict[str, Any], peer: di
     chrf = CHRF(**peer)
     expected = [chrf.sentence_score(e.response, list(e.references)).score / 100 for e in examples]
     np.testing.assert_allclose(ChrF(**ours).score(examples), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("language", ["zh", "ja", "ko", "de"])
+def test_equals_sacrebleu_in_other_languages(language: str) -> None:
+    examples = other_language(language)
+    expected = [CHRF().sentence_score(one.response, list(one.references)).score / 100 for one in examples]
+    np.testing.assert_allclose(ChrF().score(examples), expected, rtol=0, atol=1e-12)
 
 
 def test_equals_sacrebleu_on_real_replies(real: list[Example]) -> None:

@@ -110,7 +110,7 @@ def test_a_doubtful_metric_decides_where_that_is_allowed() -> None:
     assert note.startswith("decided in spite of a doubt: default-fast cannot judge 20 of 20 replies of a (")
     assert decided.table.doubts == refused.table.doubts
     with pytest.raises(rejoinder.RejoinderError, match="allow_doubtful"):
-        rejoinder.compare(examples, metrics=["default-fast"], allow_doubtful="yes")
+        rejoinder.compare(examples, metrics=["default-fast"], allow_doubtful="yes")  # type: ignore[arg-type]
 
 
 def table(scores: dict[str, np.ndarray], **more: object) -> ScoreTable:

@@ -49,29 +49,58 @@ def opened(browser: Any, address: str, **settings: Any) -> tuple[Any, list[str]]
     return page, complaints
 
 
-def score(page: Any, dialogue: str) -> None:
-    page.get_by_label("Dialogue").fill(dialogue)
-    page.get_by_role("button", name="Score the reply").click()
+def score(page: Any, dialogue: str, *replies: str) -> None:
+    """Score the last line of a dialogue, or these replies to it."""
+    context, _, last = dialogue.rpartition("\n") if not replies and "\n" in dialogue else (dialogue, "", "")
+    first, second = (*(replies or (last,)), "")[:2]
+    page.get_by_label("Conversation before the reply").fill(context)
+    page.get_by_label("Reply", exact=True).first.fill(first)
+    page.get_by_label("Second reply").fill(second)
+    page.get_by_role("button", name="Score", exact=True).click()
     page.wait_for_selector("#result:not([hidden]), #problem:not([hidden])")
+
+
+def length_of(reply: str) -> str:
+    return f"{METRICS['length'].score([rejoinder.Example('1', (), reply)])[0]:.2f}"
 
 
 def test_a_dialogue_is_scored_and_explained(browser: Any, address: str) -> None:
     page, complaints = opened(browser, address)
     page.get_by_text("Reference replies").click()
     page.get_by_label("Good replies").fill("Yes, with milk.")
-    score(page, "User: Do you want tea?\nBot: Yes, with milk please.")
+    score(page, "User: Do you want tea?\nYes, with milk please.")
     metrics = page.locator(".metric h3").all_inner_texts()
     assert metrics == list(METRICS)
     expected = rejoinder.load("rouge-l").score(
         [rejoinder.Example("1", ("Do you want tea?",), "Yes, with milk please.", ("Yes, with milk.",))]
     )[0]
-    assert page.locator(".value").nth(1).inner_text() == f"{expected:.2f} of 0 to 1"
+    assert page.locator(".value").nth(1).inner_text() == f"{expected:.2f} on a scale from 0 to 1"
     assert "raises it the most: without it the score is" in page.locator(".metric").nth(1).inner_text()
     page.get_by_label("Metric", exact=True).select_option("rouge-l")
     assert page.locator("#reply").inner_text() == "Yes, with milk please."
     assert page.locator("#reply .down").all_inner_texts() == ["please"]
     page.get_by_text("As a table").click()
     assert page.locator("#rows tr").count() == 4
+    assert complaints == []
+
+
+def test_a_reply_of_several_lines_is_scored_whole(browser: Any, address: str) -> None:
+    page, complaints = opened(browser, address)
+    reply = "Two steps:\n\n1. Open the settings.\n2. Choose a language."
+    score(page, "User: How do I change it?", reply)
+    assert page.locator("#reply").inner_text() == reply
+    assert page.locator(".metric").nth(2).locator(".value").inner_text() == length_of(reply)
+    assert complaints == []
+
+
+def test_two_replies_are_shown_side_by_side(browser: Any, address: str) -> None:
+    page, complaints = opened(browser, address)
+    score(page, "Do you want tea?", "Yes, with milk please.", "No.")
+    length = page.locator(".metric").nth(2)
+    assert length.locator("h4").all_inner_texts() == ["First reply", "Second reply"]
+    assert length.locator(".value").all_inner_texts() == [length_of("Yes, with milk please."), length_of("No.")]
+    page.get_by_label("Reply", exact=True).last.select_option("second")
+    assert page.locator("#reply").inner_text() == "No."
     assert complaints == []
 
 
@@ -87,7 +116,7 @@ def test_hostile_text_stays_text(browser: Any, address: str) -> None:
 def test_problems_are_told(browser: Any, address: str) -> None:
     page, _ = opened(browser, address)
     for dialogue, problem in (
-        ("", "Please paste a dialogue first."),
+        ("", "Please paste a reply first."),
         ("{", "This begins like JSON, but is not valid JSON."),
         ('{"response": 3}', "example:1: field 'response': expected a string, found a number"),
     ):
@@ -103,7 +132,7 @@ def test_the_token_is_asked_for(browser: Any) -> None:
         score(page, "Hi!\nHello.")
         assert "expected the header Authorization" in page.get_by_role("alert").inner_text()
         page.get_by_label("Access token").fill("secret")
-        page.get_by_role("button", name="Score the reply").click()
+        page.get_by_role("button", name="Score", exact=True).click()
         page.wait_for_selector("#result:not([hidden])")
         page.context.close()
 

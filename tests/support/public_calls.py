@@ -70,7 +70,14 @@ CALLS: dict[str, Call] = {
     "score": Call(
         rejoinder.score,
         {"examples": EXAMPLES, "metrics": "length"},
-        {"examples": [*ORIGINS, *NOTHING], "intervals": [*FLAGS, True]},
+        {
+            "examples": [*ORIGINS, *NOTHING],
+            "intervals": [*FLAGS, True],
+            "output": [*FOLDERS, "missing/x.jsonl", "x.txt", "folder"],
+            "resume": [*FLAGS, True],
+            "engine": [*WORDS, None, "ray"],
+            "max_cost": [*but_none(ABOVE_ZERO), 1.0],
+        },
     ),
     "compare": Call(
         rejoinder.compare,
@@ -84,7 +91,8 @@ CALLS: dict[str, Call] = {
             "labels": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
             "pair_by": [*TEXTS, "nope"],
             "predictor": [*TEXTS, "lenght"],
-            "visit": [3, "x", True],
+            "baseline": [*FOLDERS, "missing", "folder", "broken.jsonl"],
+            "max_cost": [*but_none(ABOVE_ZERO), 1.0],
         },
     ),
     "compare_pairwise": Call(
@@ -107,6 +115,7 @@ CALLS: dict[str, Call] = {
             "scores": [3, True, "x.jsonl", "folder", [3], [None], ["missing.jsonl"], ["folder"], ["broken.jsonl"]],
             "studies": [3, True, "scatter", ["nope"], [3], [None]],
             "remove_outliers": FLAGS,
+            "max_cost": [*but_none(ABOVE_ZERO), 1.0],
         },
     ),
     "check": Call(rejoinder.check, {"origin": EXAMPLES}, {"origin": [*ORIGINS, *NOTHING]}),
@@ -124,7 +133,12 @@ CALLS: dict[str, Call] = {
     "meta_analyse": Call(
         rejoinder.meta_analyse,
         {"origins": [JUDGED, JUDGED], "metrics": "length", "resamples": 20},
-        {"origins": [*ORIGINS, *NOTHING, EXAMPLES], "kind": [*WORDS, None], "remove_outliers": FLAGS},
+        {
+            "origins": [*ORIGINS, *NOTHING, EXAMPLES],
+            "kind": [*WORDS, None],
+            "remove_outliers": FLAGS,
+            "max_cost": [*but_none(ABOVE_ZERO), 1.0],
+        },
     ),
     "plan": Call(rejoinder.plan, {"pilot": [JUDGED], "difference": 0.5}, PLAN),
     "plan_precision": Call(rejoinder.plan_precision, {"agreement": 0.5}, PRECISION),

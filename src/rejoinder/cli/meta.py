@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rejoinder.cli.judging import add_max_cost
 from rejoinder.cli.options import (
     add_scoring,
+    add_unit,
     chosen_metrics,
     files_read,
     put,
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--remove-outliers", action="store_true", help="drop ratings that are far from the median rating of their reply"
     )
+    add_unit(parser)
     parser.add_argument("--report", metavar="FILE.html", help="write tables and figures as one HTML file")
     add_max_cost(parser.add_argument_group("judges (language models)"))
     add_scoring(parser, latex=True)
@@ -81,6 +83,7 @@ def _over_one_set(arguments: argparse.Namespace) -> None:
         dimension=arguments.dimension,
         studies=_studies(arguments),
         remove_outliers=arguments.remove_outliers,
+        unit=arguments.unit,
         max_cost=arguments.max_cost,
         **run_settings(arguments),
     )
@@ -99,6 +102,7 @@ def _over_several_sets(arguments: argparse.Namespace) -> None:
         max_cost=arguments.max_cost,
         dimension=arguments.dimension,
         remove_outliers=arguments.remove_outliers,
+        unit=arguments.unit,
         **run_settings(arguments),
     )
     _show(analysis, arguments)

@@ -65,6 +65,18 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_on_error(group)
 
 
+def add_unit(parser: argparse.ArgumentParser) -> None:
+    """What is scored of a conversation."""
+    unit = parser.add_mutually_exclusive_group()
+    unit.add_argument(
+        "--unit",
+        choices=("reply", "turn"),
+        default="reply",
+        help="what is scored of a conversation: its last reply (default), or each assistant turn in its place",
+    )
+    unit.add_argument("--every-turn", dest="unit", action="store_const", const="turn", help="the same as --unit turn")
+
+
 def add_on_error(group: Any) -> None:
     """The option for input that cannot be read."""
     group.add_argument(
@@ -168,7 +180,7 @@ def open_source(origin: str | list[Path], arguments: argparse.Namespace) -> Sour
     """The examples of a file, read as the options say."""
     from rejoinder.data.source import Source
 
-    return Source(origin, field_map(arguments), arguments.on_error)
+    return Source(origin, field_map(arguments), arguments.on_error, unit=getattr(arguments, "unit", "reply"))
 
 
 def field_map(arguments: argparse.Namespace) -> FieldMap:

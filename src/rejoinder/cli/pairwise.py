@@ -26,6 +26,7 @@ def run_pairwise(arguments: argparse.Namespace) -> int:
             raise CallError(f"--{name} is for scores of single replies: expected it without --pairwise")
     judge = judge_of(arguments.pairwise)
     reading = {"pair_by": arguments.pair_by, "fields": field_map(arguments), "on_error": arguments.on_error}
+    reading["unit"] = arguments.unit
     if arguments.dry_run:
         plan = plan_pairwise(*arguments.replies, judge=judge, **reading)
         put_plans({f"{judge.model} at {judge.asker.endpoint.host}": plan}, arguments)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rejoinder.cli.options import (
     add_reading,
+    add_unit,
     files_read,
     open_source,
     print_json,
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object about what was written")
     parser.add_argument("--quiet", action="store_true", help="no notes")
     add_reading(parser)
+    add_unit(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from rejoinder.cli.options import (
     add_replies,
     add_report,
     add_scoring,
+    add_unit,
     check_failed,
     chosen_metrics,
     files_read,
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write one row per reply: .jsonl, .csv or .parquet; with --engine ray, a folder of Parquet files",
     )
+    add_unit(parser)
     add_by(parser)
     add_report(parser)
     parser.add_argument(
@@ -96,6 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         output=arguments.output,
         resume=arguments.resume,
         engine=arguments.engine,
+        unit=arguments.unit,
         intervals=arguments.intervals,
         max_cost=arguments.max_cost,
         reads=files_read(arguments),

@@ -27,8 +27,10 @@ from rejoinder.options import RESAMPLES, checked, optional, path
 from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.table import Primary, ScoreTable, Slices
+from rejoinder.show.text import counted
 from rejoinder.stats.means import Equivalence, MeanComparison
 from rejoinder.stats.resampling import ALPHA, holm
+from rejoinder.types import Unit
 
 FIRST_PERMUTATIONS = 9999
 
@@ -46,6 +48,7 @@ def compare(
     baseline: str | Path | None = None,
     pair_by: str | None = None,
     cluster: str | None = None,
+    unit: Unit = "reply",
     labels: Any = None,
     dimension: str | None = None,
     predictor: str | None = None,
@@ -65,8 +68,14 @@ def compare(
     the default set that the data allow. Other metrics are secondary evidence, corrected together for their number.
     With `margin`, the verdict also says whether the systems are equivalent, or one no worse, within the margin.
 
-    Replies are paired by `context_id`, else by equal context and references; `pair_by` names another field. Two systems
-    that share fewer than half of the contexts of the one with fewer contexts are compared unpaired, on all replies.
+    Of a conversation, the last reply is compared; with `unit="turn"` each assistant turn is, in its place.
+
+    Replies are paired by `context_id`, else by equal context and references; `pair_by` names another field. Where that
+    would leave replies out, logs of the same dialogues are paired by dialogue, turn k with turn k: the systems share
+    half of their ids, and in 90 % of the shared ones the user says the same first. Two systems that share fewer than
+    half of the contexts (or turns) of the one with fewer are compared unpaired, on all replies. The verdict says what
+    is not compared, and why.
+
     Turns of one dialogue (`dialogue_id`, or the field named by `cluster`, or contexts that continue each other) are
     not independent, and are permuted together.
 
@@ -106,6 +115,7 @@ def compare(
             primary=primary,
             margin=margin,
             max_cost=max_cost,
+            unit=unit,
             fields=grouped.fields,
             on_error=on_error,
             **settings,
@@ -115,13 +125,16 @@ def compare(
             raise CallError("scores are compared alone: expected no replies and no labels next to them")
         if slices:
             raise CallError("slices need replies: expected no scores next to `by`")
+        if unit != "reply":
+            raise CallError("a unit is for replies: expected no scores next to `unit`")
         if isinstance(scores, ScoreTable):
             return compare_table(scores, primary=primary, margin=margin, allow_doubtful=allow_doubtful)
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
     wanted = choose(metrics)
-    joined, seen = join_systems(origins, partial(_opened, grouped=grouped, on_error=on_error), quiet=quiet)
+    joined, seen = join_systems(origins, partial(_opened, grouped=grouped, on_error=on_error, unit=unit), quiet=quiet)
     replies = Replay(joined, copies=labels is not None)  # labels are found in a pass of their own
-    run = LocalRun.of(replies, wanted, seen, groups=grouped.finder, by=slices, **settings)
+    # What is not scored is said in the verdict's first lines, not in the notes.
+    run = LocalRun.of(replies, wanted, replace(seen, earlier=0), groups=grouped.finder, by=slices, **settings)
     for role, metric in {"predictor": predictor, "primary metric": primary}.items():
         if metric is not None and metric not in run.metrics:
             raise UnknownNameError(role, metric, run.metrics)
@@ -131,6 +144,7 @@ def compare(
     named = [label for label in run.metrics if label not in wanted.optional]
     about: Any = {"named": named, "skipped": joined.messages, "allow_doubtful": allow_doubtful}
     found = compare_table(table, primary=primary, margin=None if labelled else margin, **about)
+    found = replace(found, coverage=(*seen.notes, *found.coverage))
     if labelled is None:
         return found
     clusters = np.arange(len(table)) if table.grouping is None else table.grouping.clusters
@@ -169,7 +183,7 @@ class _Grouped:
 
     def finder(self) -> GroupFinder:
         """Finds the groups of examples."""
-        return GroupFinder(self.pair_field, self.pair_by, self.cluster)
+        return GroupFinder(self.pair_field, self.pair_by, self.cluster, by_dialogue=True)
 
     def check_examples(self) -> None:
         """Raise a CallError for a name that Examples made by the caller do not have: they are not renamed."""
@@ -202,13 +216,13 @@ def _compared_scores(
     return compare_table(table, primary=decisive, margin=margin, skipped=skipped)
 
 
-def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError) -> list[Source]:
+def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError, unit: Unit) -> list[Source]:
     """The sources of replies."""
     if not origins:
         raise CallError("compare needs replies: expected two or more files, or one that holds several systems")
     if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
         raise CallError("standard input can be read only once: expected - for at most one of the files")
-    sources = [Source(origin, grouped.fields, on_error) for origin in origins]
+    sources = [Source(origin, grouped.fields, on_error, unit=unit) for origin in origins]
     if any(source.holds_examples for source in sources):
         grouped.check_examples()
     return sources
@@ -243,8 +257,9 @@ def compare_table(
             else verdict
             for verdict in verdicts
         ]
+    covered = [tests.coverage(a, b) for a, b in pairs]
     notes = dict.fromkeys(f"decided in spite of a doubt: {doubt}" for doubt in doubts)
-    notes |= dict.fromkeys(note for a, b in pairs if (note := tests.note(a, b)))
+    notes |= dict.fromkeys(note for told in covered for note in told) if len(pairs) > 1 else {}
     rankings = dict(ranked_systems(tests, verdicts))
     unranked = [label for label, ranked in rankings.items() if ranked is None and not table.doubt(label)]
     if unranked:
@@ -262,9 +277,21 @@ def compare_table(
         skipped,
         ranked,
         margin=margin,
+        coverage=covered[0] if len(pairs) == 1 else _coverage_of_several(covered),
         slices={slices.field: _by_slice(table, slices, decisive.metric) for slices in table.slices},
         replies=table.replies,
         metrics=table.reasoning,
+    )
+
+
+def _coverage_of_several(covered: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """How many pairs of systems are not compared on all replies to the same contexts; the notes say which."""
+    partly = sum(map(bool, covered))
+    if not partly:
+        return ()
+    return (
+        f"{partly:,} of {counted(len(covered), 'pair')} of systems are compared unpaired, by dialogue, or without some "
+        "replies: the notes say which",
     )
 
 

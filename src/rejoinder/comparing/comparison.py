@@ -75,6 +75,8 @@ class Comparison(Result):
     """Differences below it do not matter, where one was given."""
     slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
     """Field -> its value -> the verdicts of the primary metric on those replies."""
+    coverage: tuple[str, ...] = ()
+    """How replies are paired, where not by context, and which are not compared, and why."""
     replies: Replay | None = field(default=None, compare=False, repr=False)
     """The replies, in the order of the table, where a report can read their texts; a copy that was pickled has none."""
     metrics: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
@@ -176,12 +178,14 @@ class Comparison(Result):
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """The verdict, one sentence each; the first says which system is better."""
+        """The verdict, one sentence each; the first says which system is better, the next what was not compared."""
         if self.human is not None:
-            return tuple(_of_people(self, self.human))
-        if not self.decided:
-            return tuple(_undecided(self))
-        return tuple(_of_two(self) if len(self.systems) == 2 else _of_several(self))
+            answer = _of_people(self, self.human)
+        elif not self.decided:
+            answer = _undecided(self)
+        else:
+            answer = _of_two(self) if len(self.systems) == 2 else _of_several(self)
+        return (next(answer), *(f"{told}." for told in self.coverage), *answer)
 
     def headline(self) -> list[str]:
         """The verdict, one sentence each, as it was named before 0.2."""
@@ -237,6 +241,7 @@ class Comparison(Result):
             "primary_reason": self.primary.reason,
             "decided_by": "people" if self.human else self.primary.metric,
             "margin": self.margin,
+            "coverage": list(self.coverage),
             "warnings": list(self.notes),
             "skipped": list(self.skipped),
             "comparisons": [verdict.to_dict() for verdict in self.verdicts],
@@ -360,7 +365,8 @@ def _of_several(comparison: Comparison) -> Iterator[str]:
 def _best_of(best: str | None, unbeaten: Sequence[str], systems: Sequence[str], on: str) -> str:
     """Which system is the best one, or which ones may be; `on` says by what: " on bleu"."""
     if best is not None:
-        return f"{best} is better than all {len(systems) - 1} others{on}"
+        others = "both others" if len(systems) == 3 else f"each of the {len(systems) - 1} others"
+        return f"{best} is better than {others}{on}"
     if len(unbeaten) == len(systems):
         return f"No significant difference between any of the {len(systems)} systems{on}"
     if len(unbeaten) == 1:
@@ -652,7 +658,7 @@ def _counted(comparison: Comparison) -> str:
     first = comparison.verdicts[0]
     if not first.result.paired:
         return "replies of the system with fewer"
-    return f"{first.paired_by}s that both {'answered' if first.paired_by == 'context' else 'have scores for'}"
+    return f"{first.paired_by}s that both {'have scores for' if first.paired_by == 'item' else 'answered'}"
 
 
 def _reading(comparison: Comparison) -> str:

@@ -17,11 +17,11 @@ import numpy as np
 from rejoinder.comparing.compare import compare_table
 from rejoinder.comparing.comparison import Comparison
 from rejoinder.comparing.release import Release, is_release, read_release, scored_release
-from rejoinder.comparing.systems import check_equal_signatures, labels_of
+from rejoinder.comparing.systems import check_equal_signatures
 from rejoinder.comparing.verdict import Verdict
 from rejoinder.data.contexts import GroupFinder, Grouping
 from rejoinder.data.records import FieldMap
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import OnError, Source, labels_of
 from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.folders.outputs import Output
 from rejoinder.scoring.score import Choice, choose
@@ -31,7 +31,7 @@ from rejoinder.show.document import Answer, Block, Column, Document, Figures, Re
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import bounds_text, decimals_of, signed
 from rejoinder.stats.intervals import Interval
-from rejoinder.types import Example
+from rejoinder.types import Example, Unit
 
 # The folder of releases: one score file with meta data for each, in the order in which they were recorded.
 
@@ -101,8 +101,8 @@ def baseline_of(place: Path) -> Release:
 _PLOT = 25
 """Characters of the plot in a terminal."""
 CAUTION = (
-    "Each release is compared with the one before, without a correction for the number of releases: of twenty that "
-    "changed nothing, one differs significantly by chance."
+    "Each release is compared with the one before, without a correction for the number of releases: even if no release "
+    "changed anything, about one in twenty would differ significantly by chance."
 )
 
 
@@ -322,6 +322,7 @@ def compare_with_baseline(
     *,
     primary: str | None,
     margin: float | None,
+    unit: Unit,
     fields: FieldMap,
     on_error: OnError,
     **settings: Any,
@@ -334,7 +335,8 @@ def compare_with_baseline(
     label = labels_of(origins[:1])[0]
     name = label if label != old.name else f"{label} (new)"
     check_comparable(old, name, {each: metric.signature for each, metric in metrics.metrics.items()})
-    source = Source(origins[0] if len(origins) == 1 else [Path(origin) for origin in origins], fields, on_error)
+    files = origins[0] if len(origins) == 1 else [Path(origin) for origin in origins]
+    source = Source(files, fields, on_error, unit=unit)
     new = scored_release(source, name, metrics, **settings)
     named = () if chosen is None else new.table.metrics
     return compare_releases(old, new, new.table.metrics, primary=primary, margin=margin, named=named)

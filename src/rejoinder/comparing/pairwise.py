@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from rejoinder.comparing.preferences import Pair, Preferences, plain_interval, preferences, rate_text
+from rejoinder.comparing.preferences import Pair, Preferences, preferences, rate_text
 from rejoinder.comparing.systems import join_systems
 from rejoinder.data.judged import Preference, context_key
 from rejoinder.data.records import FieldMap, Fields
@@ -30,7 +30,7 @@ from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import counted, share_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
-from rejoinder.types import Example
+from rejoinder.types import Example, Unit
 
 # Which of two replies to one context a judge prefers.
 #
@@ -133,6 +133,7 @@ def compare_pairwise(
     *origins: Any,
     judge: str | Judge,
     pair_by: str | None = None,
+    unit: Unit = "reply",
     fields: Fields | None = None,
     on_error: OnError = "raise",
     seed: int = 0,
@@ -141,10 +142,11 @@ def compare_pairwise(
     """Rank the systems of two or more files, lists or frames of replies by which of two replies a judge prefers.
 
     Replies to the same context (`context_id`, else equal context text; `pair_by` names another field) are shown in
-    both orders. A reply wins where both answers prefer it; anything else is a tie.
+    both orders: of a conversation the last reply, with `unit="turn"` each assistant turn. A reply wins where both
+    answers prefer it; anything else is a tie.
     """
     asked = judge_of(judge)
-    pairs, skipped = pairs_of(origins, pair_by=pair_by, fields=fields, on_error=on_error)
+    pairs, skipped = pairs_of(origins, pair_by=pair_by, fields=fields, on_error=on_error, unit=unit)
     verdicts = preferred(asked, pairs)
     usable = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.outcome]
     if not usable:
@@ -170,11 +172,14 @@ def plan_pairwise(
     *origins: Any,
     judge: str | Judge,
     pair_by: str | None = None,
+    unit: Unit = "reply",
     fields: Fields | None = None,
     on_error: OnError = "raise",
 ) -> Plan:
     """What `compare_pairwise` would send to the judge; nothing is sent."""
-    return planned_pairs(judge_of(judge), pairs_of(origins, pair_by=pair_by, fields=fields, on_error=on_error)[0])
+    return planned_pairs(
+        judge_of(judge), pairs_of(origins, pair_by=pair_by, fields=fields, on_error=on_error, unit=unit)[0]
+    )
 
 
 def judge_of(judge: str | Judge) -> Judge:
@@ -186,7 +191,7 @@ def judge_of(judge: str | Judge) -> Judge:
 
 
 def pairs_of(
-    origins: Sequence[Any], *, pair_by: str | None, fields: Fields | None, on_error: OnError
+    origins: Sequence[Any], *, pair_by: str | None, fields: Fields | None, on_error: OnError, unit: Unit = "reply"
 ) -> tuple[list[AskedPair], tuple[str, ...]]:
     """All pairs of replies by different systems to one context, and messages about records that were left out."""
     if not origins or sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
@@ -197,7 +202,8 @@ def pairs_of(
         given, own = FieldMap({**given.names, "context_id": pair_by}, given.separator), "context_id"
     with ExitStack() as stack:
         joined, _ = join_systems(
-            origins, lambda some: [stack.enter_context(closing(Source(one, given, on_error))) for one in some]
+            origins,
+            lambda some: [stack.enter_context(closing(Source(one, given, on_error, unit=unit))) for one in some],
         )
         pairs = list(pairs_in(joined, own))
         skipped = tuple(str(error) for source in joined.sources for error in source.skipped.values())
@@ -259,7 +265,7 @@ class Flips:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"rate": plain_interval(self.rate), "half": self.half, "first": self.first, "pairs": self.pairs}
+        return {"rate": asdict(self.rate), "half": self.half, "first": self.first, "pairs": self.pairs}
 
     def __str__(self) -> str:
         return (

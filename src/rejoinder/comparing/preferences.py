@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
@@ -386,8 +386,8 @@ class Preferences(Result):
                     "system": row.system,
                     "group": row.group,
                     "component": row.component,
-                    "strength": plain_interval(row.strength),
-                    "fisher": plain_interval(row.fisher),
+                    "strength": asdict(row.strength),
+                    "fisher": asdict(row.fisher),
                     "wins": row.wins,
                     "ties": row.ties,
                     "losses": row.losses,
@@ -448,26 +448,21 @@ def _turned(rate: Interval) -> Interval:
     return Interval(1 - rate.estimate, 1 - rate.high, 1 - rate.low)
 
 
-def plain_interval(interval: Interval) -> dict[str, float]:
-    """An interval as plain values."""
-    return {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
-
-
 def _pair_dict(pair: Pair) -> dict[str, Any]:
     controlled = pair.controlled
     return {
         "a": pair.a,
         "b": pair.b,
-        "win_rate": plain_interval(pair.win_rate),
+        "win_rate": asdict(pair.win_rate),
         "wins": pair.wins,
         "ties": pair.ties,
         "losses": pair.losses,
-        "difference": plain_interval(pair.difference),
+        "difference": asdict(pair.difference),
         "p": pair.p_value,
         "p_adjusted": pair.p_adjusted,
         "significant": pair.significant,
         "length_controlled": {
-            **plain_interval(controlled.controlled),
+            **asdict(controlled.controlled),
             "win_rate": controlled.win_rate,
             "length_effect": controlled.length_effect,
             "judgements": controlled.n,

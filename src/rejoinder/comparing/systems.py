@@ -19,7 +19,7 @@ from rejoinder.arrays import Texts
 from rejoinder.data.contexts import GroupFinder, Grouping
 from rejoinder.data.records import FIELDS, FieldError, FieldMap, as_list, is_missing, label_of
 from rejoinder.data.results import result_rows
-from rejoinder.data.source import OnError, Source, Survey, survey
+from rejoinder.data.source import OnError, Source, Survey, labels_of, refuse_lacking, survey
 from rejoinder.errors import CallError, DataError, UnknownNameError, listed, shortened
 from rejoinder.folders.outputs import paths_of
 from rejoinder.options import fitting, one_or_more
@@ -34,10 +34,6 @@ from rejoinder.types import Example
 
 
 # The examples of several sources as one, with system names that are unique.
-
-
-FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".pq")
-"""Suffixes that are dropped from a file's name to get the system's."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +86,18 @@ def join_systems(
 
 def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True) -> tuple[JoinedSources, Survey]:
     """Several sources as one, checked, and a survey of them. A system keeps its name unless another source has it."""
-    seen = [survey(source, quiet=quiet) for source in sources]
+    seen = [survey(source, quiet=quiet, others=True) for source in sources]
+    lacking = set.intersection(*(set(one.lacking) for one in seen))
+    refuse_lacking(sources[0].given.by, lacking, sources)
     names = unique_names([one.systems for one in seen], labels)
-    count, digest, has = 0, hashlib.blake2b(digest_size=16), Counter[str]()
+    count, earlier, digest, has = 0, 0, hashlib.blake2b(digest_size=16), Counter[str]()
     for one in seen:
-        count += one.count
+        count, earlier = count + one.count, earlier + one.earlier
         digest.update(one.digest.encode())
         has.update(one.has)
     systems = tuple(chain.from_iterable(map(dict.values, names)))
-    return JoinedSources(tuple(sources), names), Survey(count, digest.hexdigest(), dict(has), systems)
+    joined = Survey(count, digest.hexdigest(), dict(has), systems, earlier=earlier)
+    return JoinedSources(tuple(sources), names), joined
 
 
 def unique_names(systems: Sequence[Sequence[str]], labels: Sequence[str]) -> tuple[dict[str, str], ...]:
@@ -111,28 +110,6 @@ def unique_names(systems: Sequence[Sequence[str]], labels: Sequence[str]) -> tup
     if len(set(everything)) < len(everything):
         raise CallError(f"two systems would have the same name ({', '.join(everything)}): give them different names")
     return tuple(names)
-
-
-def labels_of(origins: Sequence[object]) -> list[str]:
-    """A name for each source: the file's without its suffix, else A, B, C ...; the whole path where two are equal."""
-    labels = [
-        _stem(str(origin)) if isinstance(origin, str | Path) else chr(ord("A") + place % 26)
-        for place, origin in enumerate(origins)
-    ]
-    if len(set(labels)) < len(labels):
-        labels = [
-            str(origin) if isinstance(origin, str | Path) else label
-            for origin, label in zip(origins, labels, strict=True)
-        ]
-    return labels
-
-
-def _stem(path: str) -> str:
-    """'runs/gpt-4.1.jsonl.gz' -> 'gpt-4.1'."""
-    name = path if path == "-" else Path(path).name
-    for suffix in (".gz", *FORMATS):
-        name = name.removesuffix(suffix)
-    return name or path
 
 
 def _free_name(system: str, label: str, taken: bool) -> str:

@@ -73,19 +73,40 @@ class PairTests:
         found[self.grouping.contexts] = self.grouping.clusters
         return found
 
-    def note(self, a: str, b: str) -> str:
-        """What a reader should know about how two systems were paired; "" where there is nothing to say."""
-        shared, of_a, of_b = self.shared(a, b), self.answered(a), self.answered(b)
-        if shared is not None:
-            contexts, common = self.grouping.contexts, of_a & of_b
-            alone = sum(int((~common[contexts[self.table.rows_of(system)]]).sum()) for system in (a, b))
-            left_out = f"are compared on the {len(shared)} contexts that both answered; {alone} other replies are"
-            return f"{a} and {b} {left_out} left out" if alone else ""
-        n_common = int((of_a & of_b).sum())
-        if not n_common:
-            return f"{a} and {b} answered different contexts, so their means are compared unpaired"
-        both = f"{a} and {b} both answered only {counted(n_common, 'context')} ({a} {of_a.sum()}, {b} {of_b.sum()})"
-        return f"{both}, so their means over all replies are compared unpaired"
+    def coverage(self, a: str, b: str) -> tuple[str, ...]:
+        """What of two systems' replies is compared, and how they are paired; nothing where all are, by context."""
+        shared, grouping = self.shared(a, b), self.grouping
+        if shared is None:
+            return (f"{a} and {b} are compared unpaired, on all their replies: {self._not_paired(a, b)}",)
+        both, systems = self.answered(a) & self.answered(b), f"{a} and {b}"
+        units, told = counted(len(shared), grouping.paired_by), []
+        if grouping.paired_by in ("turn", "dialogue"):
+            different = int(grouping.differ[shared].sum())
+            dialogues = counted(len(np.unique(self._cluster_of_context[shared])), "dialogue")
+            by_turn = grouping.paired_by == "turn"
+            how, what = (", turn k with turn k", f"{units} of {dialogues}") if by_turn else ("", units)
+            histories = f"{different:,} of them after different histories"
+            told.append(f"{systems} are paired by dialogue{how}: {what}, {histories}")
+        rows = np.concatenate([self.table.rows_of(a), self.table.rows_of(b)])
+        alone = int((~both[grouping.contexts[rows]]).sum())
+        if alone:
+            verb = "have scores for" if grouping.paired_by == "item" else "answered"
+            found = grouping.openings.get((a, b))
+            why = f" ({found.reason})" if found is not None and found.reason else ""
+            left_out = f"{alone:,} of {len(rows):,} replies are not compared"
+            told.append(f"{left_out}: {systems} are compared on the {units} that both {verb}{why}")
+        return tuple(told)
+
+    def _not_paired(self, a: str, b: str) -> str:
+        """Why two systems are compared unpaired, as a clause."""
+        of_a, of_b = self.answered(a), self.answered(b)
+        n_common, unit = int((of_a & of_b).sum()), self.grouping.paired_by
+        if n_common:
+            why = f"both answered only {counted(n_common, unit)} ({a} {of_a.sum():,}, {b} {of_b.sum():,})"
+        else:
+            why = f"they answered different {unit}s"
+        found = self.grouping.openings.get((a, b))
+        return f"{why}, and {found.reason}" if found is not None and found.reason else why
 
 
 def means_by_context(scores: Scores, contexts: Ints, wanted: Ints) -> tuple[Scores, Floats]:

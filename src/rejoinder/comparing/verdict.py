@@ -76,7 +76,7 @@ class Verdict:
     unit: str = "context"
     """What varies independently: "context", "item" or "dialogue"."""
     paired_by: str = "context"
-    """What both systems have a score for: "context", or "item" in a table of scores."""
+    """What both systems have a score for: "context", "turn", "dialogue", or "item" in a table of scores."""
     doubt: str = ""
     """Why the metric cannot judge these replies; "" where it can."""
 

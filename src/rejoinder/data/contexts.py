@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import unicodedata
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
-from itertools import chain, pairwise
+from itertools import chain, combinations, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.arrays import Ints, run_starts
+from rejoinder.arrays import Bools, Ints, run_starts
+from rejoinder.data.records import REPLY_ROLES, TURN_ROLES
 from rejoinder.errors import CallError
 from rejoinder.types import Dialogue, Example
 
@@ -182,9 +184,13 @@ def dialogues_digest(dialogues: tuple[Dialogue, ...]) -> str:
 # Which replies belong together: answers to one context, and turns of one dialogue.
 #
 # Replies of several systems are paired by *context*: `context_id`; without one, equal context and references; without
-# those, the id. Contexts of one dialogue form a *cluster*, because what happens in one turn is repeated in the next:
-# they are resampled and permuted together. A dialogue is known by its `dialogue_id`. Without one, it shows in
-# contexts that continue each other: ["Hi!"], then ["Hi!", "Hello.", "How are you?"].
+# those, the id. Logs of conversations share few contexts, because a reply changes what is said next. Where that leaves
+# replies alone, and the logs are of the same dialogues (their ids are equal, and so are nearly all first turns of the
+# user), replies are paired by *dialogue*: turn k with turn k, whatever was said before it.
+#
+# Contexts of one dialogue form a *cluster*, because what happens in one turn is repeated in the next: they are
+# resampled and permuted together. A dialogue is known by its `dialogue_id`. Without one, it shows in contexts that
+# continue each other: ["Hi!"], then ["Hi!", "Hello.", "How are you?"].
 
 
 PAIR_FIELDS = ("id", "context_id", "context")
@@ -192,8 +198,40 @@ PAIR_FIELDS = ("id", "context_id", "context")
 MOST_COMPARED = 250_000
 """Examples beyond which contexts that continue each other are not looked for: their prefixes would fill the memory."""
 
+SAME_OPENING = 0.9
+"""The least share of the dialogue ids of two systems whose first user turns must be equal: then ids mean the same."""
+
 FEWEST_LINKED = 0.05
 """The share of contexts that must continue another one: a few do so by chance, and do no harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Openings:
+    """Whether the ids of two systems' dialogues mean the same dialogues."""
+
+    shared: int
+    """Ids that both have."""
+    equal: int
+    """Those of them under which the user says the same first."""
+    needed: int
+    """Ids that they must share: half of those of the system with fewer."""
+
+    @property
+    def agree(self) -> bool:
+        """Whether dialogues with the same id are the same."""
+        return self.shared >= self.needed and self.equal >= SAME_OPENING * self.shared
+
+    @property
+    def reason(self) -> str:
+        """Why replies are not paired by dialogue, as a clause; "" where the ids mean the same."""
+        if self.agree:
+            return ""
+        if self.shared < self.needed:
+            return f"{f'only {self.shared:,} ids' if self.shared else 'no id'} of a dialogue can be found in both"
+        return (
+            f"their ids do not mean the same dialogues: the user says the same first under {self.equal:,} of the "
+            f"{self.shared:,} ids that both have"
+        )
 
 
 @dataclass(frozen=True)
@@ -207,7 +245,12 @@ class Grouping:
     found_by: str = ""
     """How clusters were found, in words; "" where each context is its own cluster."""
     paired_by: str = "context"
-    """What has a reply, or a score, of each system: "context", or "item" in a table of scores."""
+    """What has a reply, or a score, of each system: "context"; "turn" or "dialogue", where those of the same dialogues
+    are paired; or "item" in a table of scores. Contexts are then numbers of these."""
+    histories: Ints | None = None
+    """The number of each example's own context, where those that are paired differ."""
+    openings: Mapping[tuple[str, str], Openings] = field(default_factory=dict)
+    """Two systems -> the dialogue ids that both have, where it was tried to pair by them."""
 
     @property
     def n_contexts(self) -> int:
@@ -216,7 +259,23 @@ class Grouping:
 
     def where(self, rows: Ints) -> Grouping:
         """The grouping of some examples, numbered anew."""
-        return replace(self, contexts=_by_appearance(self.contexts[rows]), clusters=_by_appearance(self.clusters[rows]))
+        histories = None if self.histories is None else _by_appearance(self.histories[rows])
+        return replace(
+            self,
+            contexts=_by_appearance(self.contexts[rows]),
+            clusters=_by_appearance(self.clusters[rows]),
+            histories=histories,
+        )
+
+    @property
+    def differ(self) -> Bools:
+        """Whether the replies that are paired follow different histories. (contexts,)"""
+        found = np.zeros(self.n_contexts, np.bool_)
+        if self.histories is not None:
+            first = np.zeros(self.n_contexts, np.int64)
+            first[self.contexts[::-1]] = self.histories[::-1]
+            found[self.contexts[self.histories != first[self.contexts]]] = True
+        return found
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -242,9 +301,12 @@ class GroupFinder:
     """The data's own name for the field that was read as `dialogue_id`."""
     hashed: Callable[[object], int] = hash
     """Python's own, which is fast and differs from process to process, or `stable_hash`."""
+    by_dialogue: bool = False
+    """Whether replies may be paired by dialogue, where they share few contexts."""
 
     def __post_init__(self) -> None:
         self._contexts, self._dialogues, self._continued = array("q"), array("q"), _Continuations()
+        self._turns = _Turns() if self.by_dialogue and self.pair_by is None and self.cluster is None else None
         if self.pair_by is not None and self.pair_by not in PAIR_FIELDS:
             raise CallError(f"cannot pair by {self.pair_by!r}: expected one of {', '.join(PAIR_FIELDS)}")
 
@@ -259,6 +321,8 @@ class GroupFinder:
             context, dialogue = self.keys_of(example)
             self._contexts.append(context)
             self._dialogues.append(dialogue)
+            if self._turns is not None:
+                self._turns.add(example)
 
     def keys_of(self, example: Example) -> tuple[int, int]:
         """A number for the context and one for the dialogue; 0 where there is no dialogue."""
@@ -281,9 +345,9 @@ class GroupFinder:
 
     def found(self) -> Grouping:
         """The groups of all examples that were added."""
-        return self._grouping(
-            np.frombuffer(self._contexts, np.int64), np.frombuffer(self._dialogues, np.int64), self._continued
-        )
+        keys, dialogues = np.frombuffer(self._contexts, np.int64), np.frombuffer(self._dialogues, np.int64)
+        grouping = self._grouping(keys, dialogues, self._continued)
+        return grouping if self._turns is None else self._turns.paired(grouping)
 
     def of_keys(self, contexts: Ints, dialogues: Ints, beginnings: Sequence[list[int]] = ()) -> Grouping:
         """The groups of examples with these numbers, as `keys_of` and `beginnings_of` give them."""
@@ -318,6 +382,96 @@ def context_key(example: Example) -> tuple[object, ...]:
     if example.context or example.references:
         return ("context", example.context, example.references)
     return ("id", example.id)
+
+
+class _Turns:
+    """What identifies each reply by its dialogue and its place in it, for logs of the same dialogues."""
+
+    def __init__(self) -> None:
+        self._systems, self._names = array("i"), dict[str, int]()
+        self._dialogues, self._openings, self._places = array("q"), array("q"), array("i")
+        self._named = self._by_dialogue = False
+        """Whether some example says itself what it is paired by, and whether some say their dialogue."""
+
+    def add(self, example: Example) -> None:
+        """Take an example into account."""
+        self._named = self._named or bool(example.context_id)
+        self._by_dialogue = self._by_dialogue or bool(example.dialogue_id)
+        self._systems.append(self._names.setdefault(example.system, len(self._names)))
+        # A chat that is one example has an id of its own; other ids are those of single replies.
+        is_chat = not TURN_ROLES.isdisjoint(example.speakers)
+        named, asked = example.dialogue_id or (example.id if is_chat else ""), _first_asked(example)
+        self._dialogues.append(hash(named) or 1 if named else 0)
+        self._openings.append(hash(" ".join(asked.split())) or 1 if asked else 0)
+        own = sum(speaker in REPLY_ROLES for speaker in example.speakers)
+        self._places.append(own if is_chat else len(example.context))
+
+    def paired(self, grouping: Grouping) -> Grouping:
+        """The groups by dialogue, if that pairs more replies than the contexts do, and the ids mean the same dialogues
+        in every system; else the given groups, and where the dialogues were looked at, what was found."""
+        systems = np.frombuffer(self._systems, np.int32)
+        dialogues = np.frombuffer(self._dialogues, np.int64)
+        if self._named or len(self._names) < 2 or not dialogues.any():
+            return grouping
+        in_pairs = _in_all(grouping.contexts, systems)
+        if in_pairs == len(systems):
+            return grouping
+        openings = self._compared(systems, dialogues)
+        rows = dialogues != 0
+        alone = np.unique(np.stack([systems[rows], dialogues[rows]]), axis=1).shape[1] == int(rows.sum())
+        places = np.zeros(len(systems), np.int64) if alone else np.frombuffer(self._places, np.int32).astype(np.int64)
+        turns = np.where(rows, dialogues ^ (places * _SPREAD), grouping.contexts)
+        codes = _by_appearance(turns)
+        if not all(found.agree for found in openings.values()) or _in_all(codes, systems) <= in_pairs:
+            return replace(grouping, openings=openings)
+        clusters = _by_appearance(np.where(rows, dialogues, grouping.contexts))
+        if not self._by_dialogue:  # only chats have ids: what is known of their contexts still holds
+            links = np.stack([clusters, grouping.clusters + clusters.max() + 1])
+            clusters = _joined(clusters, links)
+        return Grouping(
+            codes,
+            clusters,
+            "dialogue",
+            found_by="" if alone else "by their ids",
+            paired_by="dialogue" if alone else "turn",
+            histories=grouping.contexts,
+            openings=openings,
+        )
+
+    def _compared(self, systems: NDArray[np.int32], dialogues: Ints) -> dict[tuple[str, str], Openings]:
+        """For each two systems, the dialogue ids that they share."""
+        openings = np.frombuffer(self._openings, np.int64)
+        found = []
+        for code in self._names.values():
+            rows = np.flatnonzero((systems == code) & (dialogues != 0) & (openings != 0))
+            names, first = np.unique(dialogues[rows], return_index=True)
+            found.append((names, openings[rows[first]]))
+        compared = {}
+        for (a, (names_a, first_a)), (b, (names_b, first_b)) in combinations(zip(self._names, found, strict=True), 2):
+            shared, at_a, at_b = np.intersect1d(names_a, names_b, assume_unique=True, return_indices=True)
+            needed = max(2, math.ceil(min(len(names_a), len(names_b)) / 2))
+            compared[a, b] = Openings(len(shared), int((first_a[at_a] == first_b[at_b]).sum()), needed)
+        return compared
+
+
+_SPREAD = 0x1E3779B97F4A7C15
+"""An odd number that spreads places over 64 bits, so that dialogue and place have one number together."""
+
+
+def _first_asked(example: Example) -> str:
+    """The first turn of the context that is not a reply of the system; "" without any."""
+    if not example.speakers:
+        return example.context[0] if example.context else ""
+    turns = zip(example.speakers, example.context, strict=True)
+    return next((text for speaker, text in turns if speaker not in REPLY_ROLES), "")
+
+
+def _in_all(codes: Ints, systems: NDArray[np.int32]) -> int:
+    """How many examples are in groups that have one of every system."""
+    count = int(systems.max()) + 1
+    present = np.unique(codes * count + systems) // count
+    complete = np.bincount(present, minlength=int(codes.max()) + 1) == count
+    return int(complete[codes].sum())
 
 
 @dataclass

@@ -22,7 +22,7 @@ from rejoinder.data.tables import write_sheet
 from rejoinder.folders.outputs import Output, output_path, replacing, replacing_file, reserved, temporary_beside
 from rejoinder.options import checked, flag, optional, path, whole
 from rejoinder.show.document import Block, Document, Facts, Result, Say
-from rejoinder.types import Example
+from rejoinder.types import Example, Unit
 
 # A file of any tool to a file in our own format, from Python.
 
@@ -79,6 +79,7 @@ def convert(
     origin: Any,
     output: str | Path,
     *,
+    unit: Unit = "reply",
     every_turn: bool = False,
     drop_duplicates: bool = False,
     sample: int | None = None,
@@ -89,13 +90,15 @@ def convert(
 ) -> Conversion:
     """Write the examples of a file, a folder, a frame or a list to `output`: .jsonl, .csv, .parquet or .xlsx.
 
-    With `every_turn` each assistant message of a chat is an example, instead of the last one. `drop_duplicates` keeps
-    one of all examples with the same system, context and response. `sample` is a number of dialogues to choose at
-    random; all examples of a dialogue (with one `dialogue_id`, else with one context) are kept together.
+    With `unit="turn"` (or `every_turn`) each assistant message of a chat is an example, instead of the last one.
+    `drop_duplicates` keeps one of all examples with the same system, context and response. `sample` is a number of
+    dialogues to choose at random; all examples of a dialogue (with one `dialogue_id`, else with one context) are kept
+    together.
     """
     target = output_path(output)
+    unit = "turn" if every_turn else unit
     with ExitStack() as stack:
-        source = stack.enter_context(closing(_RatedSource(origin, fields, on_error, every_turn=every_turn)))
+        source = stack.enter_context(closing(_RatedSource(origin, fields, on_error, unit=unit)))
         stack.enter_context(reserved(Output(target, SUFFIXES), reads=source.files))
         count = survey(source, quiet=quiet, digest=False).count
 

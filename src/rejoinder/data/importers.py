@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rejoinder.data.chats import (
@@ -24,6 +24,7 @@ from rejoinder.data.chats import (
 from rejoinder.data.files import Row, TableRow
 from rejoinder.data.records import (
     ASIDE_ROLES,
+    FIELDS,
     REPLY_ROLES,
     FieldError,
     FieldMap,
@@ -31,12 +32,14 @@ from rejoinder.data.records import (
     data_error,
     is_missing,
     label_of,
+    spoken,
     structured,
     text_paths,
-    turns_of_messages,
     value_at,
+    values_in,
 )
 from rejoinder.errors import DataError, UnknownNameError, listed, shortened
+from rejoinder.types import Example, Unit
 
 # Which tool wrote a record, by its structure alone.
 
@@ -277,6 +280,15 @@ class Reading:
     """Options that would help where a record has no reply."""
     pages: bool = False
     """Whether the records are inside pages of an export."""
+    chats: bool = False
+    """Whether records are chats that contain their replies."""
+    present: tuple[str, ...] = ()
+    """The fields of the first records, also those inside others, that hold one value."""
+
+    @property
+    def ours(self) -> set[str]:
+        """The data's names for the fields that are read as ours and say nothing about a group of replies."""
+        return {self.fields.of(name) for name in FIELDS if name != "split"} | {"reference"}
 
     @property
     def is_foreign(self) -> bool:
@@ -292,23 +304,24 @@ class Reading:
         rows: Iterable[Row],
         name: str,
         *,
-        every_turn: bool = False,
+        unit: Unit = "reply",
         prefix: str = "",
         whole_file: bool = True,
     ) -> Iterator[Row]:
         """The records, imported; an error in place of one that cannot be.
 
-        With `every_turn` there is a record per assistant message; `prefix` makes the ids of several files different. In
+        By turn, there is a record per assistant message; `prefix` makes the ids of several files different. In
         a whole file, each field that the caller named must occur.
         """
         unseen, seen = set(self.given.names.values()) if whole_file else set[str](), set[str]()
         paths = [path for path in self.fields.names.values() if "." in path]
         if self.pages:
             rows = ((line, one) for line, record in rows for one in records_of_page(record) or [record])
-        if not (unseen or paths or self.importer or every_turn):
+        if not (unseen or paths or self.importer or unit == "turn"):
             yield from rows
             return
         for number, (line, record) in enumerate(rows, start=1):
+            place = number if whole_file else line  # in a part of a file of lines, records are counted by their lines
             if not isinstance(record, dict):
                 yield line, record
                 continue
@@ -317,8 +330,8 @@ class Reading:
                     seen.update(record)
                     unseen = {path for path in unseen if path not in record and value_at(record, path) is None}
                 imported = self._imported(record, paths)
-                if every_turn:
-                    imported = [turn for one in imported for turn in self._turns(one, f"{prefix}{number}")]
+                if unit == "turn":
+                    imported = [turn for one in imported for turn in self._turns(one, f"{prefix}{place}")]
             except FieldError as error:
                 yield line, data_error(error, name, line)
             else:
@@ -340,7 +353,15 @@ class Reading:
             return [record]
         # The records of the turns have our own names, whatever those of the file are.
         turns = records_of_turns(record, name, self.fields)
-        return [{self.fields.of(ours): value for ours, value in turn.items()} for turn in turns]
+        shared = {theirs: value for theirs, value in record.items() if theirs not in self._of_one_reply}
+        return [
+            type(record)({**shared, **{self.fields.of(ours): value for ours, value in turn.items()}}) for turn in turns
+        ]
+
+    @property
+    def _of_one_reply(self) -> set[str]:
+        """The data's names for the fields of ours that the turns of one chat do not share."""
+        return {self.fields.of(ours) for ours in _OF_ONE_REPLY} | {"reference"}
 
 
 def _said(imported: dict[str, Any]) -> dict[str, Any]:
@@ -349,18 +370,32 @@ def _said(imported: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in imported.items() if value is not None or name in {"system", "scores"}}
 
 
-def understand(records: Sequence[Any], name: str, given: FieldMap, *, every_turn: bool = False) -> Reading:
+def understand(records: Sequence[Any], name: str, given: FieldMap, *, unit: Unit = "reply") -> Reading:
     """How to read a file that begins with these records; DataError where they could mean several things."""
     inner = [one for record in records for one in records_of_page(record)]
-    reply = "each assistant message" if every_turn else "the last assistant message"
+    reply = "each assistant message" if unit == "turn" else "the last assistant message"
     sample = [one for one in inner or records if isinstance(one, dict)]
+    reading = _understood(sample, name, given, reply)
+    present = tuple(dict.fromkeys(path for record in sample for path, _ in values_in(with_objects(record))))
+    return replace(reading, pages=bool(inner), present=present)
+
+
+def with_objects(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record with the objects that the cells of a table contain as JSON."""
+    if not isinstance(record, TableRow):
+        return record
+    return {name: structured(value) for name, value in record.items()}
+
+
+def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Reading:
     if not sample:
         return Reading(given, given)
     shape = None if {"response", "messages"} & given.names.keys() else shape_of(sample, name)
     if shape is not None:
         importer, left_out = shape.importer(sample)
         own = [f"{ours} from {shortened(theirs)}" for ours, theirs in given.names.items()]
-        notes = (left_out, *_notes_on_messages(_imported_messages(importer, sample)))
+        imported = _imported(importer, sample)
+        notes = (left_out, *_notes_on_messages([one["messages"] for one in imported]))
         mapping = ", ".join([shape.mapping.format(reply=reply), *own])
         return Reading(
             FieldMap({}, given.separator, given.by),
@@ -369,7 +404,7 @@ def understand(records: Sequence[Any], name: str, given: FieldMap, *, every_turn
             shape.name,
             mapping,
             tuple(note for note in notes if note),
-            pages=bool(inner),
+            chats=any(one["messages"] and not one.get("response") for one in imported),
         )
     columns = columns_of(sample, name, given)
     chats = [record[columns.fields.of("messages")] for record in sample if record.get(columns.fields.of("messages"))]
@@ -387,16 +422,16 @@ def understand(records: Sequence[Any], name: str, given: FieldMap, *, every_turn
         mapping=", ".join(guessed),
         notes=(*unused, *(_notes_on_messages(chats) if chats else ())),
         hint=suggestion(sample, columns.fields.names) if unnamed else "",
-        pages=bool(inner),
+        chats=bool(chats) and not has_reply,
     )
 
 
-def _imported_messages(importer: Importer, sample: Sample) -> list[Any]:
-    """The messages of the records that can be imported."""
-    found: list[Any] = []
+def _imported(importer: Importer, sample: Sample) -> list[dict[str, Any]]:
+    """What the records that can be imported become."""
+    found: list[dict[str, Any]] = []
     for record in sample:
         with suppress(FieldError):  # reported when the record is read
-            found += [one["messages"] for one in importer(record)]
+            found += importer(record)
     return found
 
 
@@ -424,24 +459,38 @@ def _items(value: Any) -> Sequence[Any]:
 
 def records_of_turns(record: Mapping[str, Any], unnamed: str, fields: FieldMap) -> list[dict[str, Any]]:
     """A record for each assistant message, with the messages before it as its context; their ids end in the turn's
-    number, and they share a `dialogue_id`. A chat without an id is called `unnamed`."""
+    number, and they share a `dialogue_id`. A chat without an id is called `unnamed`.
+
+    Human scores and references of a turn are those of its message; those of the chat are about the last turn."""
     name = fields.of("messages")
-    turns = turns_of_messages(record[name], name)
+    turns = spoken(record[name], name)
     chat = label_of(record.get(fields.of("id")), fields.of("id")) or unnamed
     dialogue = label_of(record.get(fields.of("dialogue_id")), fields.of("dialogue_id")) or chat
-    places = [place for place, (role, _) in enumerate(turns) if role in REPLY_ROLES]
+    places = [place for place, (role, _, _) in enumerate(turns) if role in REPLY_ROLES]
     if not places:
         raise FieldError(name, "has no assistant message: expected at least one")
-    references = record.get(fields.of("references"))  # what people would have said last
-    return [
-        {
+    found = []
+    for count, place in enumerate(places, start=1):
+        _, reply, message = turns[place]
+        last = record if place == places[-1] else {}
+        own = {
+            ours: next((one[theirs] for one in (message, last) if one.get(theirs) is not None), None)
+            for ours, theirs in ((ours, fields.of(ours)) for ours in _OF_A_TURN)
+        }
+        said = {
             "id": f"{chat}-{count}",
-            "context": [text for _, text in turns[:place]],
-            "speakers": [role for role, _ in turns[:place]],
-            "response": turns[place][1],
+            "context": [text for _, text, _ in turns[:place]],
+            "speakers": [role for role, _, _ in turns[:place]],
+            "response": reply,
             "system": record.get(fields.of("system")),
             "dialogue_id": dialogue,
-            "references": references if place == places[-1] else None,
+            "references": own.pop("references"),
         }
-        for count, place in enumerate(places, start=1)
-    ]
+        found.append(said | {ours: value for ours, value in own.items() if value is not None})
+    return found
+
+
+_OF_A_TURN = ("references", "scores", "raters")
+"""Fields of ours that a message may have for its turn."""
+_OF_ONE_REPLY = (*Example.__slots__, *_OF_A_TURN, "messages")
+"""Fields of ours that the turns of a chat do not share."""

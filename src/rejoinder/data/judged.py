@@ -20,7 +20,7 @@ from rejoinder.data.source import OnError, Source
 from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.folders.schema import RepeatedKeyError, json_value
 from rejoinder.stats.raters import row_means, without_outliers
-from rejoinder.types import Example, JudgedExample, Judgement, Scores
+from rejoinder.types import Example, JudgedExample, Judgement, Scores, Unit
 
 # Judged examples: replies with the scores that people gave them.
 #
@@ -54,11 +54,17 @@ class JudgedSource(Source):
     """A source whose records also contain human scores."""
 
     _judged: HumanScores
+    unrated = 0
+    """Turns that the last pass left out, because nobody rated them: of a conversation, people often rate some."""
 
     def judged(self) -> Iterator[JudgedExample]:
         """The examples with their scores."""
+        self.unrated = 0
         for _, _, example in self.numbered():
             found = self._judged
+            if self.unit == "turn" and not found.scores:
+                self.unrated += 1
+                continue
             yield JudgedExample(
                 example,
                 dict(found.scores),
@@ -82,6 +88,9 @@ class JudgedSource(Source):
         if isinstance(record, Example):
             raise FieldError("scores", "is missing: expected human scores with the example")
         name = self.fields.of("scores")
+        if self.unit == "turn" and _present(record.get(name)) is None:
+            self._judged = HumanScores()
+            return example
         if record.get(name) is None:
             raise FieldError(name, f"is missing: expected human scores{_elsewhere(record)}")
         scores = scores_of(record.get(name), name)
@@ -395,6 +404,9 @@ class JudgedSet:
     """With what probability each example was chosen to be rated (NaN: unknown); empty where none is known."""
     languages: tuple[str, ...] = ()
     """The language of each example, "" where the data do not say it."""
+    unit: Unit = "reply"
+    unrated: int = 0
+    """Turns that are left out, because nobody rated them."""
 
     @classmethod
     def of(cls, judged: Iterable[JudgedExample], name: str = "judged") -> JudgedSet:
@@ -426,6 +438,15 @@ class JudgedSet:
         codes: dict[tuple[object, ...], int] = {}
         return np.array([codes.setdefault(context_key(example), len(codes)) for example in self.examples], np.int64)
 
+    @cached_property
+    def clusters(self) -> Ints:
+        """The number of what each example is not independent of: its context, or its dialogue where turns are rated."""
+        if self.unit == "reply":
+            return self.contexts
+        codes: dict[tuple[object, ...], int] = {}
+        keys = (("dialogue", one.dialogue_id) if one.dialogue_id else context_key(one) for one in self.examples)
+        return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
+
     def human(self, dimension: str) -> Scores:
         """The mean rating of each example; NaN where nobody rated it."""
         return row_means(self._known(dimension))
@@ -439,6 +460,8 @@ class JudgedSet:
             tuple(self.splits[row] for row in rows) if self.splits else (),
             tuple(self.probabilities[row] for row in rows) if self.probabilities else (),
             tuple(self.languages[row] for row in rows) if self.languages else (),
+            self.unit,
+            self.unrated,
         )
 
     def in_split(self, split: str) -> Bools:
@@ -473,11 +496,13 @@ class JudgedSet:
         return self.ratings[dimension]
 
 
-def read_judged(origin: Any, *, fields: Fields | None = None, on_error: OnError = "raise") -> JudgedSet:
-    """The judged set in a file, a data frame or a list of records."""
+def read_judged(
+    origin: Any, *, fields: Fields | None = None, on_error: OnError = "raise", unit: Unit = "reply"
+) -> JudgedSet:
+    """The judged set in a file, a data frame or a list of records; by turn, that of the rated assistant turns."""
     if isinstance(origin, JudgedSet):
         return origin
-    with closing(JudgedSource(origin, fields, on_error)) as source:
+    with closing(JudgedSource(origin, fields, on_error, unit=unit)) as source:
         return _judged(source)
 
 
@@ -492,8 +517,9 @@ def read_labels(origin: Any) -> JudgedSet:
 def _judged(source: JudgedSource) -> JudgedSet:
     judged = JudgedSet.of(source.judged(), source.name)
     if not len(judged):
-        raise DataError("has no judged examples: expected at least one", file=judged.name)
-    return judged
+        turns = " (with the unit turn, each message has its own `scores`)" if source.unrated else ""
+        raise DataError(f"has no judged examples: expected at least one{turns}", file=judged.name)
+    return replace(judged, unit=source.unit, unrated=source.unrated)
 
 
 def chosen_dimensions(judged: JudgedSet, wanted: str | None) -> tuple[str, ...]:

@@ -92,6 +92,15 @@ def label_of(value: Any, name: str) -> str:
         raise FieldError(name, "expected a string or a whole number, found one of too many digits") from None
 
 
+def slice_text(value: Any, name: str) -> str:
+    """A value to slice by as text: numbers and truth values too; "" where it is missing."""
+    if is_missing(value):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, int | float) else label_of(value, name)
+
+
 def as_list(value: Any) -> Any:
     """An array of a frame as a list; anything else unchanged."""
     return value.tolist() if hasattr(value, "tolist") else value
@@ -115,6 +124,9 @@ FIELDS = (
     *("a", "b", "winner", "response_a", "response_b"),
 )
 """What `--field` may rename."""
+
+LENGTH, TURNS = "length", "turns"
+"""Slices that need no field of the data: words of the reply, and utterances of the context."""
 
 _PLAIN = (str, list, type(None))
 
@@ -199,18 +211,18 @@ def examples_in(origin: Any) -> list[Example]:
     return examples
 
 
-def example_of(record: Any, number: int, fields: FieldMap) -> Example:
-    """The example in a record; FieldError if it contains none."""
+def example_of(record: Any, number: int, fields: FieldMap, system: str = "") -> Example:
+    """The example in a record; FieldError if it contains none. `system` is the name of a system that has none."""
     if isinstance(record, Example):  # made by the caller, so its fields may contain anything
         if _is_plain(record):
             return record
-        checked = _example_of({name: getattr(record, name) for name in Example.__slots__}, number, FieldMap())
+        checked = _example_of({name: getattr(record, name) for name in Example.__slots__}, number, FieldMap(), "")
         checked = replace(checked, slices=record.slices)
         return record if checked == record else checked
-    return _example_of(record, number, fields)
+    return _example_of(record, number, fields, system)
 
 
-def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
+def _example_of(record: Any, number: int, fields: FieldMap, system: str) -> Example:
     if not isinstance(record, dict):
         raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
     get = _Getter(record, fields)
@@ -236,7 +248,7 @@ def _example_of(record: Any, number: int, fields: FieldMap) -> Example:
         context=context,
         response=response,
         references=get.texts("references" if get.has("references") else "reference"),
-        system=get.label("system"),
+        system=get.label("system") or system,
         speakers=speakers,
         context_id=get.label("context_id"),
         dialogue_id=get.label("dialogue_id"),
@@ -312,11 +324,11 @@ class _Getter:
         return label_of(self.value(ours), self.fields.of(ours))
 
     def value_text(self, theirs: str) -> str:
-        """A field that is not ours, as text: numbers and truth values too."""
-        found = self.record.get(theirs)
-        if isinstance(found, bool | int | float) and not is_missing(found):
-            found = str(found).lower() if isinstance(found, bool) else f"{found:g}"
-        return label_of(None if is_missing(found) else found, theirs)
+        """A field that is not ours, or one inside a field (metadata.channel), as text."""
+        found = value_at(self.record, theirs)
+        if isinstance(found, list | tuple | Mapping):
+            raise FieldError(theirs, f"expected text, a number or a truth value to slice by, found {kind_of(found)}")
+        return slice_text(found, theirs)
 
     def texts(self, ours: str, *, split: bool = False) -> tuple[str, ...]:
         found, name = self.value(ours), self.fields.of(ours)
@@ -391,13 +403,18 @@ def _last_values(text: str) -> Any:
         return text
 
 
-def text_paths(record: Mapping[str, Any], prefix: str = "", level: int = 0) -> Iterator[str]:
+def text_paths(record: Mapping[str, Any]) -> Iterator[str]:
     """The paths of all strings in a record, outermost first within each field."""
+    return (path for path, value in values_in(record) if isinstance(value, str))
+
+
+def values_in(record: Mapping[str, Any], prefix: str = "", level: int = 0) -> Iterator[tuple[str, Any]]:
+    """The path and the value of each field in a record that is neither an object nor a list."""
     for key, value in record.items():
-        if isinstance(value, str):
-            yield f"{prefix}{key}"
-        elif isinstance(value, Mapping) and level < _MOST_LEVELS:
-            yield from text_paths(value, f"{prefix}{key}.", level + 1)
+        if isinstance(value, Mapping) and level < _MOST_LEVELS:
+            yield from values_in(value, f"{prefix}{key}.", level + 1)
+        elif not isinstance(value, Mapping | list | tuple):
+            yield f"{prefix}{key}", value
 
 
 # Chat messages with roles to a context, its speakers and the reply.
@@ -426,10 +443,15 @@ def from_messages(messages: Any, name: str, take_reply: bool) -> tuple[tuple[str
 
 def turns_of_messages(messages: Any, name: str) -> list[tuple[str, str]]:
     """Role and text of each message that is part of the conversation."""
+    return [(role, text) for role, text, _ in spoken(messages, name)]
+
+
+def spoken(messages: Any, name: str) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """Role, text and all fields of each message that is part of the conversation."""
     messages = json_list(messages, name) or messages if isinstance(messages, str) else as_list(messages)
     if not isinstance(messages, list | tuple):
         raise FieldError(name, f"expected a list of messages, found {kind_of(messages)}")
-    turns = []
+    turns: list[tuple[str, str, Mapping[str, Any]]] = []
     for place, message in enumerate(messages):
         where = f"{name}[{place}]"
         if not isinstance(message, dict) or not isinstance(message.get("role"), str) or not message.keys() & set(BODY):
@@ -440,7 +462,7 @@ def turns_of_messages(messages: Any, name: str) -> list[tuple[str, str]]:
             raise FieldError(f"{where}.role", f"expected {known}, found {shortened(message['role'], 40)}")
         # Calls of tools have no content.
         if role in TURN_ROLES and message.get("content") is not None:
-            turns.append((role, text_of_content(message["content"], f"{where}.content")))
+            turns.append((role, text_of_content(message["content"], f"{where}.content"), message))
     return turns
 
 

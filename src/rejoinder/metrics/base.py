@@ -25,7 +25,7 @@ from rejoinder.data.records import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.batch import Batch, TextOptions, Tokens, even_batches
 from rejoinder.specs import check_fields, format_spec
-from rejoinder.text.tokens import TOKENISERS, parse_strip
+from rejoinder.text.tokens import TOKENISER_NAMES, parse_strip
 from rejoinder.types import Example, Scores
 
 
@@ -229,7 +229,8 @@ class TextMetric(Metric):
     """A metric over tokens."""
 
     tokenise: str = "words"
-    """How text is split into tokens: `words`, `whitespace`, `13a`, `intl` or `rouge`."""
+    """How text is split into tokens: `words`, `whitespace`, `13a`, `intl`, `rouge`, `zh`, `char`, `ja-mecab`,
+    `ko-mecab`, or `auto`, by the language of the text."""
     lowercase: bool = True
     """Whether text is lower-cased first."""
     strip: str = "none"
@@ -237,8 +238,8 @@ class TextMetric(Metric):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.tokenise not in TOKENISERS:
-            raise UnknownNameError("tokeniser", self.tokenise, TOKENISERS)
+        if self.tokenise not in TOKENISER_NAMES:
+            raise UnknownNameError("tokeniser", self.tokenise, TOKENISER_NAMES)
         parse_strip(self.strip)
         self.check()
 

@@ -15,7 +15,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
-from rejoinder.text.tokens import dropped_words, parse_strip, strip_speakers, token_codes, writable
+from rejoinder.text.tokens import (
+    AUTO,
+    dropped_words,
+    parse_strip,
+    strip_speakers,
+    token_codes,
+    token_codes_by_language,
+    tokenisers_of,
+    writable,
+)
 from rejoinder.threads import check_polars_threads
 from rejoinder.types import Example
 
@@ -100,7 +109,8 @@ class Batch:
         return self.keep(options, partial(self._tokens, options))
 
     def _tokens(self, options: TextOptions) -> Tokens:
-        vocabulary, rows = encode(pl.concat([self.responses, self.references]), options)
+        owners = np.concatenate([np.arange(len(self)), self.owner]) if options.tokenise == AUTO else None
+        vocabulary, rows = encode(pl.concat([self.responses, self.references]), options, owners)
         cut = rows.offsets[len(self)]
         return Tokens(
             vocabulary,
@@ -121,15 +131,25 @@ def _without_blank_references(examples: Sequence[Example]) -> Sequence[Example]:
     return [replace(example, references=tuple(filter(str.strip, example.references))) for example in examples]
 
 
-def encode(texts: pl.Series, options: TextOptions) -> tuple[pl.Series, Ragged]:
-    """A vocabulary, and the texts as codes into it."""
+def encode(texts: pl.Series, options: TextOptions, owners: Ints | None = None) -> tuple[pl.Series, Ragged]:
+    """A vocabulary, and the texts as codes into it; texts of one owner have one language."""
     parts = parse_strip(options.strip)
     if "speakers" in parts:
         texts = strip_speakers(texts)
-    vocabulary, rows = token_codes(texts, options.tokenise, lowercase=options.lowercase)
+    if options.tokenise == AUTO:
+        tokenisers = tokenisers_of(texts if owners is None else _joined(texts, owners))
+        vocabulary, rows = token_codes_by_language(texts, tokenisers, lowercase=options.lowercase)
+    else:
+        vocabulary, rows = token_codes(texts, options.tokenise, lowercase=options.lowercase)
     if parts - {"speakers"}:
         rows = kept_tokens(rows, ~dropped_words(vocabulary, parts).to_numpy())
     return vocabulary, rows
+
+
+def _joined(texts: pl.Series, owners: Ints) -> pl.Series:
+    """For each text, all texts of its owner."""
+    frame = pl.DataFrame({"text": texts, "owner": owners})
+    return frame.select(pl.col("text").str.join(" ").over("owner"))["text"]
 
 
 def kept_tokens(rows: Ragged, kept: NDArray[np.bool_]) -> Ragged:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.comparing.systems import join, labels_of
+from rejoinder.comparing.systems import join
 from rejoinder.data.judged import chosen_dimensions, read_judged
 from rejoinder.data.records import FieldMap, Fields
-from rejoinder.data.source import OnError, Source
+from rejoinder.data.source import OnError, Source, labels_of
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric
 from rejoinder.options import checked, number, one_of, optional, several, whole
@@ -422,7 +422,7 @@ class Plan(Result):
         origin = f"Pilot ({self.measured}, {counted(self.pilot.contexts, 'context')})" if self.measured else "As stated"
         text = f"{origin}: differences between systems have a standard deviation of {math.sqrt(spread.between):.3g}"
         if spread.rating:
-            text += f" over contexts, single ratings one of {math.sqrt(spread.rating):.3g} around their reply's mean"
+            text += f" over contexts; ratings of one reply have a standard deviation of {math.sqrt(spread.rating):.3g}"
         return f"{text}."
 
 

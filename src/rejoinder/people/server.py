@@ -19,6 +19,7 @@ from rejoinder.folders.schema import json_value
 from rejoinder.folders.sources import require_extra
 from rejoinder.people.store import Store
 from rejoinder.people.study import Study
+from rejoinder.show.markdown import markdown_html
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -79,6 +80,7 @@ def make_app(study: Study, store: Store, known: Secrets, *, open_to_all: bool = 
     from rejoinder.people.queue import Assigner
 
     environment = Environment(loader=FileSystemLoader(PAGES), autoescape=True, auto_reload=False)
+    environment.filters["formatted"] = lambda text: markdown_html(text) or text
     for page in PAGES.glob("*.html"):
         environment.get_template(page.name)  # compiled now, so that no rater waits for it
     templates = Jinja2Templates(env=environment)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from rejoinder.data.convert import duplicate_key
-from rejoinder.data.records import Fields
+from rejoinder.data.importers import with_objects
+from rejoinder.data.records import LENGTH, REPLY_ROLES, TURNS, FieldError, Fields, slice_text, values_in
 from rejoinder.data.source import OnError, Source, survey
+from rejoinder.errors import listed
 from rejoinder.options import checked
 from rejoinder.registry import SHIPPED
 from rejoinder.scoring.score import ALL, choose
+from rejoinder.scoring.table import MOST_VALUES
 from rejoinder.show.document import NOT_LATEX, Block, Document, Facts, Result, Say
+from rejoinder.show.text import counted
 from rejoinder.text.language import language, name_of
-from rejoinder.types import Example
+from rejoinder.types import Example, Unit
 
 _SHOWN = 3
 _LONGEST_SHOWN = 300
@@ -52,6 +56,13 @@ class DataCheck(Result):
     missing: Mapping[str, tuple[str, ...]]
     """What no example has -> the metrics that need it."""
     first: tuple[Example, ...]
+    chats: int = 0
+    """Chats whose assistant turns are, or could be, scored one by one."""
+    turns: int = 0
+    """Assistant turns of these chats."""
+    unit: Unit = "reply"
+    slices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Field that the results can be sliced by -> its values."""
     skipped: tuple[str, ...] = ()
     """Records that could not be read, each with the reason."""
 
@@ -91,6 +102,8 @@ class DataCheck(Result):
             "contexts": f"{self.contexts:,} different" + (f"; {without:,} examples have none" if without else ""),
             "dialogues": f"{self.dialogues:,}" if self.dialogues else "",
             "references": f"{self.has['references']:,} examples have some" if self.has["references"] else "none",
+            "scored": self._scored(),
+            "slices": self._slices(),
             "empty replies": f"{self.empty:,}",
             "duplicates": f"{self.duplicates:,} (same system, context and reply as an earlier example)",
             "scripts": ", ".join(f"{script}: {count:,}" for script, count in self.scripts.items()),
@@ -98,15 +111,77 @@ class DataCheck(Result):
             "left out": f"{len(self.skipped):,} unreadable records" if self.skipped else "",
         }
 
+    def _scored(self) -> str:
+        """Which turns of the chats are scored, and how to score every one."""
+        if not self.chats:
+            return ""
+        if self.unit == "turn":
+            return f"each of the {self.turns:,} assistant turns of {counted(self.chats, 'chat')}"
+        last = f"the last assistant turn of each chat: {self.chats:,} of {self.turns:,}"
+        more = " (--unit turn, or unit='turn' in Python, scores every one)" if self.turns > self.chats else ""
+        return last + more
+
+    def _slices(self) -> str:
+        """The fields to slice by, with their values."""
+        named = [f"{name} ({listed(values)})" for name, values in self.slices.items()]
+        return f"--by {', '.join([*named, LENGTH, TURNS])}"
+
+
+class _SlicedSource(Source):
+    """A source that also collects the values of the fields by which results could be shown separately."""
+
+    def begin(self) -> None:
+        """Forget what an earlier pass collected."""
+        self._values: dict[str, Counter[str] | None] = {}
+
+    def slices(self) -> dict[str, tuple[str, ...]]:
+        """Field -> its values, the most frequent first; of those that divide the replies into some groups."""
+        return {
+            name: tuple(value for value, _ in counts.most_common())
+            for name, counts in self._values.items()
+            if counts is not None and 2 <= len(counts) <= counts.total() / 2
+        }
+
+    def _example(self, record: Any, number: int) -> Example:
+        example = super()._example(record, number)
+        if isinstance(record, Mapping):
+            ours = self.readings[self.file].ours
+            for name, value in values_in(with_objects(record)):
+                if name not in ours and name.partition(".")[0] not in ours:
+                    self._count(name, value)
+        return example
+
+    def _count(self, name: str, value: Any) -> None:
+        counts = self._values.setdefault(name, Counter())
+        if counts is not None:
+            with suppress(FieldError):  # a value that is no text: `--by` would say so
+                found = slice_text(value, name)
+                counts.update([found] if found else [])
+            if len(counts) > MOST_VALUES:
+                self._values[name] = None
+
 
 @checked()
-def check(origin: Any, *, fields: Fields | None = None, on_error: OnError = "raise", quiet: bool = True) -> DataCheck:
-    """Read a file, a folder, a frame or a list of replies, and report what was understood and what is missing."""
-    with closing(Source(origin, fields, on_error)) as source:
+def check(
+    origin: Any,
+    *,
+    unit: Unit = "reply",
+    fields: Fields | None = None,
+    on_error: OnError = "raise",
+    quiet: bool = True,
+) -> DataCheck:
+    """Read a file, a folder, a frame or a list of replies, and report what was understood and what is missing.
+
+    `unit` is what would be scored of a conversation, as in `score`.
+    """
+    with closing(_SlicedSource(origin, fields, on_error, unit=unit, by_file=True)) as source:
+        source.begin()
         seen = survey(source, quiet=quiet, digest=False)
+        source.begin()
         systems, scripts, languages = Counter[str](), Counter[str](), dict[str, Counter[str]]()
         contexts, dialogues, replies = set[int](), set[str](), set[bytes]()
-        empty = 0
+        chats = set[tuple[str, str]]()
+        empty = turns = 0
         first: list[Example] = []
         for example in source:
             systems[example.system] += 1
@@ -119,6 +194,9 @@ def check(origin: Any, *, fields: Fields | None = None, on_error: OnError = "rai
                 contexts.add(hash(example.context))
             if example.dialogue_id:
                 dialogues.add(example.dialogue_id)
+            if source.readings[source.file].chats:
+                chats.add((example.system, example.dialogue_id if unit == "turn" else example.id))
+                turns += 1 if unit == "turn" else 1 + sum(speaker in REPLY_ROLES for speaker in example.speakers)
             if len(first) < _SHOWN:
                 first.append(example)
         del scripts[""]
@@ -136,6 +214,10 @@ def check(origin: Any, *, fields: Fields | None = None, on_error: OnError = "rai
             {system: dict(found.most_common()) for system, found in languages.items()},
             _missing(seen.has),
             tuple(first),
+            len(chats),
+            turns,
+            unit,
+            source.slices(),
             tuple(map(str, source.skipped.values())),
         )
 

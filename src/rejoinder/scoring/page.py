@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from rejoinder.errors import CallError
+from rejoinder.metrics.base import Metric
+from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.advice import meaning
 from rejoinder.scoring.replies_page import (
     ChosenRows,
+    Reasons,
     browse_data,
     browse_section,
     extremes_section,
     ranked_metrics,
-    reasons_of,
     rows_to_show,
     why_section,
 )
@@ -139,6 +141,17 @@ def page_blocks(table: ScoreTable, primary: str) -> list[Section | Replies]:
 
     means = Section("Means by metric", table_means(table), "Means", folded=True, only=PAGE)
     return [Replies(render), _distributions(table, primary), means]
+
+
+def reasons_of(metrics: Mapping[str, Metric], examples: Mapping[int, Example]) -> Reasons:
+    """The justifications for these rows; a judge takes them from its cache of answers."""
+    batch = Batch(list(examples.values()))
+    found: dict[int, dict[str, str]] = {}
+    for label, metric in metrics.items():
+        for row, reason in zip(examples, metric.reasons(batch), strict=False):  # most metrics give none at all
+            if reason:
+                found.setdefault(row, {})[label] = reason
+    return found
 
 
 def check_texts(table: ScoreTable, examples: Mapping[int, Example], chosen: ChosenRows) -> None:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Ints, run_starts
 from rejoinder.data.contexts import Grouping
-from rejoinder.metrics.base import Metric
-from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.table import LENGTH, TURNS, Primary, ScoreTable, in_order, length_of
+from rejoinder.data.records import LENGTH, TURNS
+from rejoinder.scoring.table import Primary, ScoreTable, in_order, length_of
 from rejoinder.scoring.table import turns_of as turns_before
 from rejoinder.show.document import PAGE, Section
 from rejoinder.show.html import script_json, system_badge, system_label
+from rejoinder.show.markdown import markdown_html
 from rejoinder.show.markup import Html, decimals_of, element, joined, ordinal, own_text, printable, shown
 from rejoinder.show.text import counted
 from rejoinder.types import Example, Scores
@@ -37,6 +37,10 @@ CONTRASTS = 4
 """Number of contexts whose replies are shown side by side."""
 BESIDE = 4
 """Most replies that are shown side by side."""
+
+
+Reasons = Mapping[int, Mapping[str, str]]
+"""Row -> metric label -> the justification of its score, in the words of the metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ def rows_to_show(table: ScoreTable, *, primary: str | None = None, most: int = 5
         best=best,
         worst=worst,
         disputed=disputed,
-        listed=_rows(np.sort(drawn)),
+        listed=tuple(np.sort(drawn).tolist()),
         total=total,
         seed=seed,
     )
@@ -91,14 +95,15 @@ def _extremes(table: ScoreTable) -> tuple[tuple[int, ...], tuple[int, ...], tupl
     """
     mean, spread = standing(table)
     spread[spread == 0] = np.nan
-    disputed = _rows(_highest_first(spread)[:SHOWN])
+    disputed = tuple(_highest_first(spread)[:SHOWN].tolist())
     order = _highest_first(mean)
     best, worst = order[: min(SHOWN, (len(order) + 1) // 2)], order[::-1][: min(SHOWN, len(order) // 2)]
-    return _rows(best), _rows(worst), disputed
+    return tuple(best.tolist()), tuple(worst.tolist()), disputed
 
 
 def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
-    """The contexts that systems answered most differently; of two systems, half in favour of each."""
+    """The contexts that systems answered most differently: the same contexts first, then those of which only the
+    dialogue and the turn are the same."""
     if table.grouping is None or len(table.system_names) < 2:
         return ()
     scores = table[label] if table.higher_is_better.get(label, True) else -table[label]
@@ -112,6 +117,14 @@ def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
     if table.labels is not None:  # what contradicts people's labels is never first
         against = _contradicted(table.labels, scores, contexts, rows, best, worst)
         widest = widest[np.argsort(against[widest], kind="stable")]
+    differ = table.grouping.differ
+    found = [_widest(table, scores, rows, widest[differ[widest] == kind], best) for kind in (False, True)]
+    return (*found[0], *found[1])
+
+
+def _widest(table: ScoreTable, scores: Scores, rows: Ints, widest: Ints, best: Scores) -> tuple[tuple[int, ...], ...]:
+    """The replies to the first of some contexts; of two systems, half in favour of each."""
+    contexts = table.grouping.contexts if table.grouping else np.arange(len(table))
     sides = [widest]
     if len(table.system_names) == 2:
         leading = rows[scores[rows] == best[contexts[rows]]]
@@ -235,10 +248,6 @@ def _highest_first(key: Scores) -> Ints:
     return order[: len(key) - np.count_nonzero(np.isnan(key))]
 
 
-def _rows(numbers: Ints) -> tuple[int, ...]:
-    return tuple(numbers.tolist())
-
-
 # Replies as chats: side by side for one context, and the best, the worst and the most disputed ones.
 
 
@@ -271,14 +280,28 @@ def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, prima
     """Replies to the same context side by side, and replies that metrics disagree on most."""
     scores = _Scores.of(table, reasons)
     parts: list[Html] = [] if examples is not None else [without_texts()]
-    if chosen.contrasts:
-        lead = f"largest differences by {primary}, best reply first"
-        parts.append(element("h3", "The same context, different replies ", element("small", lead)))
-        contrasts = [_contrast(scores, rows, examples, primary) for rows in chosen.contrasts]
-        parts.append(_first_of(contrasts, "contrasts", "more context"))
+    lead = f"largest differences by {primary}, best reply first"
+    paired_by = table.grouping.paired_by if table.grouping else ""
+    pair = f"The same {paired_by}" if paired_by in ("turn", "dialogue") else "Replies that are paired"
+    for differ, title, noun in (
+        (False, "The same context, different replies ", "context"),
+        (True, f"{pair}, after different histories ", "pair"),
+    ):
+        contrasts = [rows for rows in chosen.contrasts if _differ(table, rows, examples) == differ]
+        if contrasts:
+            parts.append(element("h3", title, element("small", lead)))
+            cards = [_contrast(scores, rows, examples, primary, own=differ) for rows in contrasts]
+            parts.append(_first_of(cards, "contrasts", f"more {noun}"))
     spread = "replies that one metric ranks high and another low"
     parts.append(_group("Where metrics disagree most", spread, chosen.disputed, scores, examples))
     return Section("Why: the replies behind the numbers", parts, "Why", only=PAGE)
+
+
+def _differ(table: ScoreTable, rows: Sequence[int], examples: Examples) -> bool:
+    """Whether replies that are paired follow different histories."""
+    if examples is not None:
+        return len({examples[row].context for row in rows}) > 1
+    return table.grouping is not None and bool(table.grouping.differ[table.grouping.contexts[rows[0]]])
 
 
 def extremes_section(
@@ -359,26 +382,31 @@ def _folded(older: Sequence[Turn]) -> Html:
     return element("details", label, element("ol", *map(_turn, older), class_="thread"))
 
 
-def _contrast(scores: _Scores, rows: Sequence[int], examples: Examples, primary: str) -> Html:
-    """One context, and the replies of several systems to it with their scores."""
-    context = Html("")
-    if examples is not None:
-        turns = turns_of(examples[rows[0]])
-        shown_turns = element("ol", *map(_turn, turns[-RECENT:]), class_="thread")
-        context = joined([_folded(turns[:-RECENT]), shown_turns])
-    replies = [_answer(scores, row, examples[row] if examples is not None else None, primary) for row in rows]
-    references = _references(examples[rows[0]]) if examples is not None else Html("")
+def _contrast(scores: _Scores, rows: Sequence[int], examples: Examples, primary: str, *, own: bool) -> Html:
+    """One context, and the replies of several systems to it with their scores; each with its `own` history, where
+    these differ."""
+    first = examples[rows[0]] if examples is not None else None
+    context = Html("") if first is None or own else _history(first)
+    replies = [_answer(scores, row, examples[row] if examples is not None else None, primary, own=own) for row in rows]
+    references = Html("") if first is None or own else _references(first)
     return element("article", context, element("ul", *replies, class_="answers"), references, class_="card")
 
 
-def _answer(scores: _Scores, row: int, example: Example | None, primary: str) -> Html:
+def _history(example: Example) -> Html:
+    """The turns before a reply; older ones are collapsed."""
+    turns = turns_of(example)
+    return joined([_folded(turns[:-RECENT]), element("ol", *map(_turn, turns[-RECENT:]), class_="thread")])
+
+
+def _answer(scores: _Scores, row: int, example: Example | None, primary: str, *, own: bool) -> Html:
     table = scores.table
     number = int(table.system_of[row])
     score = element("b", shown(table[primary][row], scores.decimals[primary]))
     head = element("div", system_badge(number, table.system_names[number]), score, class_="from")
     if example is None:
         return element("li", head, element("span", own_text(row_name(table, row, None)), class_="id"))
-    return element("li", head, _bubble(example.response, EMPTY))
+    reply = _bubble(example.response, EMPTY)
+    return element("li", head, _history(example), reply, _references(example)) if own else element("li", head, reply)
 
 
 def _turn(turn: Turn) -> Html:
@@ -392,6 +420,9 @@ def _speaker(label: str, role: str = "") -> Html:
 def _bubble(text: str, if_empty: str) -> Html:
     if not text.strip():
         return element("p", if_empty, class_="bubble empty")
+    formatted = markdown_html(text)
+    if formatted is not None:
+        return element("div", formatted, class_="bubble markdown", dir="auto")
     return element("p", text, class_="bubble", dir="auto")
 
 
@@ -698,21 +729,3 @@ def _pager() -> Html:
     back = element("button", "Previous", type="button", id="previous")
     forth = element("button", "Next", type="button", id="next")
     return element("nav", back, element("span", id="page"), forth, class_="pager", aria_label="Pages of the table")
-
-
-# Why replies got their scores, in the words of the metrics that say so.
-
-
-Reasons = Mapping[int, Mapping[str, str]]
-"""Row -> metric label -> the justification of its score."""
-
-
-def reasons_of(metrics: Mapping[str, Metric], examples: Mapping[int, Example]) -> Reasons:
-    """The justifications for these rows; a judge takes them from its cache of answers."""
-    batch = Batch(list(examples.values()))
-    found: dict[int, dict[str, str]] = {}
-    for label, metric in metrics.items():
-        for row, reason in zip(examples, metric.reasons(batch), strict=False):  # most metrics give none at all
-            if reason:
-                found.setdefault(row, {})[label] = reason
-    return found

@@ -78,7 +78,7 @@ class ScoringRun:
         seen = seen or survey(source, quiet=settings.get("quiet", False), digest=digest)
         name = settings.pop("name", None) or getattr(examples.examples, "name", "examples")
         chosen = wanted.served_by(seen, name)
-        return cls(examples, seen, chosen.metrics, name, notes=chosen.notes, **settings)
+        return cls(examples, seen, chosen.metrics, name, notes=(*chosen.notes, *seen.notes), **settings)
 
     def meta(self, table: ScoreTable) -> dict[str, Any]:
         """What makes every number traceable: version, seed, signatures, data."""

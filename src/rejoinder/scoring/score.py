@@ -22,6 +22,7 @@ from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score_file import ScoreFile
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.text import one_line
+from rejoinder.types import Unit
 
 if TYPE_CHECKING:
     from rejoinder.scoring.ray import RayRun
@@ -42,6 +43,7 @@ def score(
     engine: Engine = "local",
     intervals: bool = False,
     by: str | Sequence[str] = (),
+    unit: Unit = "reply",
     max_cost: float | None = None,
     fields: Fields | None = None,
     on_error: OnError = "raise",
@@ -54,7 +56,9 @@ def score(
 
     Without `metrics` the default set runs, as far as the data have what each metric needs. With `intervals`, calibrated
     evaluators also give, for each reply, the interval expected to contain the human score. `fields` maps our field
-    names to the data's. `by` names fields of the data (or length, turns): the table then also shows the replies with
+    names to the data's. Of a conversation the last reply is scored; with `unit="turn"` each assistant turn is, in its
+    place. Replies of several files (a list of paths) that name no system have the name of their file. `by` names fields
+    of the data (or length, turns), also inside others (metadata.channel): the table then also shows the replies with
     each of their values separately. With `on_error="skip"` unreadable examples are left out, and a warning counts them.
 
     `output` is a file (.jsonl, .csv, .parquet) that the scores of each reply are written to, in one piece when all are
@@ -72,6 +76,7 @@ def score(
         output=output,
         resume=resume,
         engine=engine,
+        unit=unit,
         fields=replace(FieldMap.given(fields), by=tuple(by)),
         on_error=on_error,
         max_cost=max_cost,
@@ -104,9 +109,9 @@ class Prepared:
     is_finished: bool
     """Whether the output has all scores already, and is not to be replaced."""
     resume: bool
-    max_cost: float | None
     say: Callable[[str], object]
     option: str
+    """How the caller resumes: `--resume`."""
 
     def check_finished(self) -> None:
         """Raise an error unless the finished scores are those of this run, whole and unchanged."""
@@ -119,8 +124,7 @@ class Prepared:
             self.check_finished()
             return self.run.finished_table(self.output.read())
         try:
-            with judges_limited(self.run.metrics.values(), self.max_cost, quiet=self.run.quiet):
-                return self.run.score(None if self.output is None else self.output.path, resume=self.resume)
+            return self.run.score(None if self.output is None else self.output.path, resume=self.resume)
         except KeyboardInterrupt:
             if self.output is not None and (left := type(self.output)(self.output.path).interrupted) is not None:
                 self.say(f"the rows scored so far are in {left}; {self.option} continues from there")
@@ -135,6 +139,7 @@ def prepared(
     output: str | Path | None,
     resume: bool,
     engine: Engine,
+    unit: Unit,
     fields: FieldMap,
     on_error: OnError,
     max_cost: float | None,
@@ -163,7 +168,7 @@ def prepared(
         if target is not None and not resume and (left := target.interrupted) is not None:
             say(f"starting over; {left} of an interrupted run is replaced ({option} would resume it)")
         is_finished = target is not None and resume and target.is_finished
-        source = Source(origin, fields, on_error)
+        source = Source(origin, fields, on_error, unit=unit, by_file=True)
         run: LocalRun | RayRun
         if engine == "ray":
             from rejoinder.scoring.ray import RayRun
@@ -171,7 +176,8 @@ def prepared(
             run = RayRun.of(source, wanted, by=fields.by, skip_failed=on_error == "skip", **settings)
         else:
             run = LocalRun.of(source, wanted, by=fields.by, **settings)
-        yield Prepared(run, source, target, is_finished, resume, max_cost, say, option)
+        with judges_limited(run.metrics.values(), max_cost, quiet=run.quiet):
+            yield Prepared(run, source, target, is_finished, resume, say, option)
 
 
 # Which metrics run: all named ones; of `all` and of the default set, those whose inputs the data provide.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import rejoinder
 from rejoinder.arrays import Ints
 from rejoinder.data.contexts import Grouping
+from rejoinder.data.records import LENGTH, TURNS
 from rejoinder.data.replay import Replay
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
@@ -393,8 +394,6 @@ def failures(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
 # Slices of the replies: those with one value of a field, of a length, or with a number of turns before them.
 
 
-LENGTH, TURNS = "length", "turns"
-"""Slices that need no field of the data: words of the reply, and utterances of the context."""
 MISSING = "(none)"
 MOST_VALUES = 50
 """Values of a field beyond which it is an identifier or a text, not a group."""

@@ -219,7 +219,7 @@ class SystemReplies:
 
 
 def _table(examples: list[Example], seen: Survey, chosen: Choice, columns: Columns, seed: int) -> ScoreTable:
-    scorer, groups = Scorer(chosen.metrics, seen.systems), GroupFinder()
+    scorer, groups = Scorer(chosen.metrics, seen.systems), GroupFinder(by_dialogue=True)
     scorer.count(Batch(examples))
     groups.add(examples)
     return scorer.table(

@@ -102,13 +102,15 @@ const replyCells = (() => {
   // One context with the replies of all systems to it; of two replies, the words that only one of them has are marked.
   function sideBySide(rows) {
     const card = make("article", "card");
-    if (data.texts && contextOf(rows[0]).length) card.append(thread(rows[0]));
+    const same = rows.every((row) => row.context === rows[0].context);
+    if (data.texts && same && contextOf(rows[0]).length) card.append(thread(rows[0]));
     const list = make("ol", "answers");
     for (const row of rows) {
       const item = make("li", "");
       const from = make("div", "from");
       from.append(systemBadge(row.system), make("strong", "", scoreText(row, data.primary)));
       item.append(from);
+      if (data.texts && !same && contextOf(row).length) item.append(thread(row));
       if (data.texts) item.append(answer(row, rows.length === 2 ? rows.find((other) => other !== row) : null));
       else item.append(make("p", "id", row.id));
       list.append(item);

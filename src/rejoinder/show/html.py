@@ -249,7 +249,7 @@ def document_page(document: Document, notes: Sequence[str]) -> str:
     shown = [section for section in sections if "html" in section.only]
     run = [f"{count:,} {inflected(count, *noun)}" for count, *noun in document.counts]
     about = " · ".join([*run, *([f"seed {document.seed}"] if document.resamples else []), f"rejoinder {__version__}"])
-    lead += [element("p", about, class_="run"), _note_list(notes[:MOST_NOTES])]
+    lead += [element("p", about, class_="run"), _note_list(notes[:MOST_NOTES], "notes note")]
     more = notes[MOST_NOTES:]
     if more:
         lead.append(element("p", f"{counted(len(more), 'more note')} at the end of this page.", class_="note"))
@@ -263,8 +263,9 @@ def document_page(document: Document, notes: Sequence[str]) -> str:
     )
 
 
-def _note_list(notes: Sequence[str]) -> Html:
-    return element("ul", *(element("li", note, dir="auto") for note in notes), class_="notes") if notes else Html("")
+def _note_list(notes: Sequence[str], class_: str = "notes") -> Html:
+    entries = (element("li", note, dir="auto") for note in notes)
+    return element("ul", *entries, class_=class_) if notes else Html("")
 
 
 def _origin(document: Document, notes: Sequence[str]) -> Section:

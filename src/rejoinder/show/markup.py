@@ -29,6 +29,10 @@ class Html(str):
 
     __slots__ = ()
 
+    def __html__(self) -> str:
+        """The markup, as template engines ask for it."""
+        return self
+
 
 def printable(text: str) -> str:
     """The text with visible symbols in place of control characters."""

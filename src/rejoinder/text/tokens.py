@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
-from rejoinder.errors import UnknownNameError
+from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.threads import check_polars_threads
 
 # Text to tokens, for a whole polars column at once.
@@ -20,6 +22,10 @@ from rejoinder.threads import check_polars_threads
 # `whitespace`  split at white space, for corpora that are already tokenised.
 # `13a`         mteval-v13a, sacreBLEU's default; `intl`: the international tokeniser of mteval-v14, as in sacreBLEU.
 # `rouge`       as in rouge-score: lower-case ASCII letters and digits only.
+# `zh`          as in sacreBLEU: each Chinese character by itself, the rest as in 13a.
+# `char`        as in sacreBLEU: each visible character by itself.
+# `ja-mecab`    as in sacreBLEU: Japanese words by MeCab with the dictionary IPA; `ko-mecab`: Korean words by MeCab-ko.
+# `auto`        what sacreBLEU recommends for the language of the text: zh, ja-mecab or ko-mecab by script, else 13a.
 
 
 # Python's str.split and str.rstrip also treat these four separators as white space, unlike \s in a polars regex.
@@ -50,7 +56,11 @@ def _mteval_13a(column: pl.Expr) -> pl.Expr:
         column = column.str.replace_all(old, new, literal=True)
     for old, new in (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")):
         column = column.str.replace_all(old, new, literal=True)
-    column = pl.format(" {} ", column)
+    return _whitespace(_punctuation_apart(pl.format(" {} ", column)))
+
+
+def _punctuation_apart(column: pl.Expr) -> pl.Expr:
+    """The rules of mteval-v13a for ASCII punctuation."""
     for pattern, new in (
         (r"([\{-\~\[-\` -\&\(-\+\:-\@\/])", " ${1} "),
         (r"([^0-9])([\.,])", "${1} ${2} "),  # a full stop or comma, unless a digit is before it
@@ -58,7 +68,54 @@ def _mteval_13a(column: pl.Expr) -> pl.Expr:
         (r"([0-9])(-)", "${1} ${2} "),
     ):
         column = column.str.replace_all(pattern, new)
-    return _whitespace(column)
+    return column
+
+
+# The characters that sacreBLEU's tokeniser zh takes for Chinese. Two of its ranges were meant for code points beyond
+# U+FFFF and are written with four digits, so that they cover U+2001 to U+2A6D (quotation marks, dashes, arrows) and
+# U+2F81 to U+2FA1 instead.
+_CHINESE = (
+    r"[\u{2001}-\u{2a6d}\u{2e80}-\u{2fdf}\u{2ff0}-\u{303f}\u{3100}-\u{312f}\u{31a0}-\u{31bf}\u{31c0}-\u{31ef}"
+    r"\u{3200}-\u{33ff}\u{3400}-\u{4db5}\u{4e00}-\u{9fbb}\u{f900}-\u{fa2d}\u{fa30}-\u{fa6a}\u{fa70}-\u{fad9}"
+    r"\u{fe10}-\u{fe1f}\u{fe30}-\u{fe4f}\u{ff00}-\u{ffef}]"
+)
+
+
+def _chinese(column: pl.Expr) -> pl.Expr:
+    column = column.str.strip_chars(WHITE_SPACE)
+    return _whitespace(_punctuation_apart(column.str.replace_all(f"({_CHINESE})", " ${1} ")))
+
+
+def _characters(column: pl.Expr) -> pl.Expr:
+    return column.str.extract_all(r"[^\s\x1c-\x1f]")
+
+
+_MECAB = {"ja-mecab": ("japanese", 392_126), "ko-mecab": ("korean", 811_795)}
+"""Tokeniser -> our extra with MeCab and its dictionary, and the dictionary's size, since another gives other tokens."""
+
+
+@cache
+def _tagger(tokeniser: str) -> Callable[[str], str]:
+    """MeCab with its dictionary: text to words with spaces between them."""
+    from rejoinder.folders.sources import EXTRAS, require_extra  # imports a part of urllib that takes long
+
+    extra, size = _MECAB[tokeniser]
+    require_extra(extra, f"the tokeniser {tokeniser}")
+    mecab, dictionary = map(import_module, EXTRAS[extra])
+    tagger = mecab.Tagger(f"{dictionary.MECAB_ARGS} -Owakati")
+    found = tagger.dictionary_info()
+    if found.size != size or found.next is not None:
+        raise CallError(
+            f"{tokeniser} needs the dictionary of {dictionary.__name__} alone ({size:,} words): MeCab has loaded one "
+            f"of {found.size:,} words"
+        )
+    parse: Callable[[str], str] = tagger.parse
+    return parse
+
+
+def _mecab_words(texts: pl.Series, tokeniser: str) -> pl.Series:
+    parse = _tagger(tokeniser)
+    return pl.Series([parse(text).split() for text in texts.str.strip_chars(WHITE_SPACE)], dtype=pl.List(pl.String))
 
 
 def _mteval_intl(column: pl.Expr) -> pl.Expr:
@@ -81,13 +138,38 @@ TOKENISERS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "13a": _mteval_13a,
     "intl": _mteval_intl,
     "rouge": _rouge,
+    "zh": _chinese,
+    "char": _characters,
 }
-_SEES_SPACES = {"intl"}  # treats punctuation next to a space differently from punctuation at the edge of a text
+AUTO = "auto"
+"""The tokeniser that depends on the language of the text."""
+TOKENISER_NAMES = (*TOKENISERS, *_MECAB, AUTO)
+_SEES_SPACES = {"intl", "zh", *_MECAB}
+"""These treat text next to a space differently from text at the edge."""
+_OF_SCRIPT = (("ja-mecab", r"[\p{Hiragana}\p{Katakana}]"), ("ko-mecab", r"\p{Hangul}"), ("zh", r"\p{Han}"))
+"""The first whose script a text has: Japanese has Chinese characters too."""
+
+
+def tokenisers_of(texts: pl.Series) -> pl.Series:
+    """The tokeniser that `auto` stands for, by the script of each text."""
+    chosen = pl.lit("13a")
+    for tokeniser, script in reversed(_OF_SCRIPT):
+        chosen = pl.when(pl.col("text").str.contains(script)).then(pl.lit(tokeniser)).otherwise(chosen)
+    return texts.rename("text").to_frame().select(tokeniser=chosen)["tokeniser"]
 
 
 def tokenise(texts: pl.Series, tokeniser: str, *, lowercase: bool) -> pl.Series:
     """One list of tokens per text."""
     return _tokens(_trimmed(texts, tokeniser), tokeniser, lowercase)
+
+
+def token_codes_by_language(texts: pl.Series, tokenisers: pl.Series, *, lowercase: bool) -> tuple[pl.Series, Ragged]:
+    """As `token_codes`, with a tokeniser for each text."""
+    groups = [(tokenisers == name).arg_true() for name in tokenisers.unique(maintain_order=True)]
+    names = [tokenisers[int(rows[0])] for rows in groups]
+    lists = [tokenise(texts.gather(rows), name, lowercase=lowercase) for rows, name in zip(groups, names, strict=True)]
+    order = np.argsort(np.concatenate([np.empty(0, np.int64), *(rows.to_numpy() for rows in groups)]))
+    return coded_lists(pl.concat([pl.Series(dtype=pl.List(pl.String)), *lists]).gather(order))
 
 
 def token_codes(texts: pl.Series, tokeniser: str, *, lowercase: bool) -> tuple[pl.Series, Ragged]:
@@ -109,8 +191,10 @@ def _trimmed(texts: pl.Series, tokeniser: str) -> pl.Series:
 
 def _tokens(texts: pl.Series, tokeniser: str, lowercase: bool) -> pl.Series:
     check_polars_threads()
+    if tokeniser in _MECAB:
+        return _mecab_words(texts.str.to_lowercase() if lowercase else texts, tokeniser)
     if tokeniser not in TOKENISERS:
-        raise UnknownNameError("tokeniser", tokeniser, TOKENISERS)
+        raise UnknownNameError("tokeniser", tokeniser, TOKENISER_NAMES)
     column = pl.col("text").str.to_lowercase() if lowercase else pl.col("text")
     return texts.rename("text").to_frame().select(tokens=TOKENISERS[tokeniser](column))["tokens"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,20 +56,21 @@ class Calibrated(Result):
     def to_dict(self) -> dict[str, Any]:
         """Everything but the evaluator, as plain values."""
         made = self.calibration
-        return {
+        values = {
             "dimension": self.dimension,
             "scale": list(made.scale),
             "level": made.level,
             "replies": made.replies,
             "contexts": made.contexts,
             **{
-                kind: {"before": _plain(before), "after": _plain(after)}
+                kind: {"before": asdict(before), "after": asdict(after)}
                 for kind, (before, after) in self.correlations.items()
             },
-            "coverage": _plain(self.coverage),
+            "coverage": asdict(self.coverage),
             "width": self.width,
             "error": self.error,
         }
+        return json_ready(values)
 
     def document(self) -> Document:
         """The correlations with people before and after, and what the intervals contain."""
@@ -188,10 +189,6 @@ def _scores(evaluator: Evaluator, labelled: LabelledSet, *, quiet: bool) -> Scor
         warnings.simplefilter("ignore", ScoreWarning)
         scores = evaluator.score(examples)
     return np.where([not example.response.strip() for example in examples], np.nan, scores)
-
-
-def _plain(interval: Interval) -> dict[str, float | None]:
-    return json_ready({"estimate": interval.estimate, "low": interval.low, "high": interval.high})
 
 
 # A saved evaluator with a calibration added: every other file of its folder is copied unchanged.

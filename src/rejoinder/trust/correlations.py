@@ -111,7 +111,7 @@ def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:
     """Correlations over single replies. Contexts are resampled, because replies to one context are not independent."""
     rows = np.flatnonzero(scored.complete)
     part = scored.take(rows)
-    contexts = part.judged.contexts
+    contexts = part.judged.clusters
     n_contexts = len(np.unique(contexts))
     matrix = np.stack([part.oriented(label) for label in part.scores], axis=1)
     replicates = _replicates(matrix, part.human, contexts, scored)
@@ -130,7 +130,7 @@ def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:
 
 def _contests(matrix: Floats, part: ScoredSet, replicates: Floats, kind: str) -> Compared:
     """For every two metrics the difference of their correlations, the permutation test's p-value and Williams'."""
-    contexts, human = part.judged.contexts, part.human
+    contexts, human = part.judged.clusters, part.human
     # Swapping ranks tests Spearman's coefficient as swapping scores tests Pearson's.
     columns = np.stack([midranks(column) for column in matrix.T], axis=1) if kind == "spearman" else matrix
     target = midranks(human) if kind == "spearman" else human
@@ -154,7 +154,7 @@ def permutations_for(metrics: int) -> int:
 
 def _p_values(matrix: Floats, part: ScoredSet, drawn: Floats, estimates: list[float], kind: str) -> Floats:
     """Each metric's two-sided p-value: by permutation of contexts, or by the bootstrap's standard error if many."""
-    contexts = part.judged.contexts
+    contexts = part.judged.clusters
     n_contexts = len(np.unique(contexts))
     if n_contexts < 2:
         return np.full(len(estimates), np.nan)
@@ -189,7 +189,7 @@ def system_level(scored: ScoredSet) -> LevelTable | None:
     if len(np.unique(part.judged.systems)) < 3:
         return None
     matrix = np.stack([part.oriented(label) for label in part.scores], axis=1)
-    fixed = FixedSystems.of(matrix, part.human, part.judged.systems, part.judged.contexts)
+    fixed = FixedSystems.of(matrix, part.human, part.judged.systems, part.judged.clusters)
     intervals = {k: fixed.intervals(k, scored.resamples, scored.seed) for k in KINDS}
     measured = [
         {
@@ -403,7 +403,7 @@ def human_ceiling(judged: JudgedSet, dimension: str, *, seed: int = 0) -> HumanC
         one.mean,
         one.median,
         one.maximum,
-        _intervals(ratings[several], judged.contexts[several], counts, seed),
+        _intervals(ratings[several], judged.clusters[several], counts, seed),
     )
 
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.arrays import Ints
-from rejoinder.comparing.systems import labels_of
 from rejoinder.data.contexts import context_groups, context_keys, digest_of
 from rejoinder.data.judged import JudgedSet, chosen_dimensions, context_key, read_judged
+from rejoinder.data.source import labels_of
 from rejoinder.errors import CallError, DataError, LeakageError, NeedsError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.folders.outputs import locked

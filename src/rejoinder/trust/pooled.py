@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from rejoinder._version import __version__
-from rejoinder.comparing.systems import labels_of
 from rejoinder.data.judged import JudgedSet, chosen_dimensions, read_judged
 from rejoinder.data.records import Fields
-from rejoinder.data.source import OnError
+from rejoinder.data.source import OnError, labels_of
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.options import RESAMPLES, checked, one_of
 from rejoinder.scoring.run import judges_limited
@@ -27,6 +26,7 @@ from rejoinder.stats.correlation import KINDS
 from rejoinder.stats.intervals import Interval, t_quantile
 from rejoinder.stats.random_effects import Pooled, pool_correlations
 from rejoinder.trust.trust import Trust, meta_evaluate
+from rejoinder.types import Unit
 
 _NEARLY_ONE = 1 - 1e-9
 
@@ -150,6 +150,7 @@ def meta_analyse(
     dimension: str | None = None,
     kind: str = "spearman",
     remove_outliers: bool = False,
+    unit: Unit = "reply",
     max_cost: float | None = None,
     fields: Fields | None = None,
     on_error: OnError = "raise",
@@ -173,7 +174,7 @@ def meta_analyse(
         raise CallError("a judged set is given twice: expected different ones")
     sets, reports, notes = dict[str, tuple[JudgedSet, str]](), dict[str, Trust](), list[str]()
     for name, origin in zip(names, origins, strict=True):
-        judged = read_judged(origin, fields=fields, on_error=on_error)
+        judged = read_judged(origin, fields=fields, on_error=on_error, unit=unit)
         dimensions = chosen_dimensions(judged, dimension)
         if len(dimensions) > 1:
             notes.append(f"{name}: uses the dimension {dimensions[0]}, the first of {', '.join(dimensions)}")
@@ -226,7 +227,7 @@ def _pooled(label: str, reports: Mapping[str, Trust], kind: str) -> PooledMetric
         if row is None or math.isnan(row.measured[kind].interval.low):
             continue
         interval = row.measured[kind].interval
-        contexts = len(np.unique(report.judged.contexts[dimension.scored.complete]))
+        contexts = len(np.unique(report.judged.clusters[dimension.scored.complete]))
         error = _error(interval, contexts)
         if error > 0:
             sets[name] = interval
@@ -246,15 +247,11 @@ def _error(interval: Interval, contexts: int) -> float:
 def _row_dict(row: PooledMetric) -> dict[str, Any]:
     pooled = row.pooled
     return {
-        "mean": _plain(pooled.mean),
-        "prediction": _plain(pooled.prediction),
+        "mean": asdict(pooled.mean),
+        "prediction": asdict(pooled.prediction),
         "tau": pooled.tau,
         "i_squared": pooled.i_squared,
         "q": pooled.q,
         "q_p": pooled.q_p_value,
-        "sets": {name: _plain(interval) for name, interval in row.sets.items()},
+        "sets": {name: asdict(interval) for name, interval in row.sets.items()},
     }
-
-
-def _plain(interval: Interval) -> dict[str, float]:
-    return {"estimate": interval.estimate, "low": interval.low, "high": interval.high}

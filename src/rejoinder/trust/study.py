@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -112,7 +112,13 @@ class StudyResult(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, one object per row."""
         rows = [
-            json_ready({name: _plain(cell) for name, cell in zip(self.header, row, strict=True)}) for row in self.rows
+            json_ready(
+                {
+                    name: asdict(cell) if isinstance(cell, Interval) else cell
+                    for name, cell in zip(self.header, row, strict=True)
+                }
+            )
+            for row in self.rows
         ]
         return {"title": self.title, "source": self.source, "rows": rows, "findings": list(self.findings)}
 
@@ -124,9 +130,3 @@ def shown(cell: Cell) -> str:
 
 def _capitalised(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
-
-
-def _plain(cell: Cell) -> object:
-    if isinstance(cell, Interval):
-        return json_ready({"estimate": cell.estimate, "low": cell.low, "high": cell.high})
-    return cell

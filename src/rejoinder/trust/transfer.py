@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.comparing.systems import labels_of
 from rejoinder.data.judged import read_judged
+from rejoinder.data.source import labels_of
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.options import RESAMPLES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from rejoinder.scoring.table import ScoreTable, json_ready
 from rejoinder.show.document import Answer, Block, Document, Result, Section, renamed
 from rejoinder.show.figures import Panel
 from rejoinder.show.plots import Figure
-from rejoinder.show.text import interval_text, names_text
+from rejoinder.show.text import counted, interval_text, names_text
 from rejoinder.trust.correlations import (
     HumanCeiling,
     LevelTable,
@@ -43,7 +43,7 @@ from rejoinder.trust.page import ceiling_blocks, contests_section, level_section
 from rejoinder.trust.probes import jitter, scatter_panels
 from rejoinder.trust.studies import STUDIES, run_study
 from rejoinder.trust.study import ScoredSet, StudyResult
-from rejoinder.types import Scores
+from rejoinder.types import Scores, Unit
 
 if TYPE_CHECKING:
     from rejoinder.trust.correlations import Agreement
@@ -159,7 +159,10 @@ class Trust(Result):
     def document(self) -> Document:
         """The finding, and the tables of each dimension; of several, each in a section of its own."""
         first = self.dimensions[0]
-        caption = "With 95 % intervals; 1 would be the order that people give, 0 no relation."
+        caption = (
+            "With 95 % intervals. 1: the metric ranks replies as people do; 0: its ranking has nothing to do with "
+            "theirs."
+        )
         answer = Answer(self.sentences, first.utterance.panel(), caption)
         parts = [Section(one.dimension, one.blocks()) for one in self.dimensions]
         judged = self.judged
@@ -177,6 +180,16 @@ class Trust(Result):
             seed=self.seed,
             resamples=self.resamples,
         )
+
+    def page(self, *, texts: bool = True, title: str = "") -> str:
+        """The report as one HTML file, which has a plot of each metric's scores against the ratings."""
+        plotted = tuple(
+            one
+            if any(study.name == "scatter" for study in one.studies)
+            else replace(one, studies=(*one.studies, *filter(None, [run_study("scatter", one.scored)])))
+            for one in self.dimensions
+        )
+        return Result.page(replace(self, dimensions=plotted), texts=texts, title=title)
 
     def plot(self, metric: str | None = None, *, dimension: str | None = None) -> Figure:
         """The correlation of every metric with people; with `metric`, its scores against the ratings.
@@ -207,6 +220,7 @@ def meta_evaluate(
     dimension: str | None = None,
     studies: Sequence[str] = (),
     remove_outliers: bool = False,
+    unit: Unit = "reply",
     max_cost: float | None = None,
     fields: Fields | None = None,
     on_error: OnError = "raise",
@@ -221,15 +235,18 @@ def meta_evaluate(
     `metrics` and `scores` the default metrics are used. `dimension` is one of the data's, or "all"; by default the
     overall one. `remove_outliers` drops ratings that are far from their example's median. `studies` are names of
     `rejoinder.trust.studies.STUDIES`, or "all". `jobs` and `max_cost` are as in `score`.
+
+    Of a conversation, the ratings are those of the last reply; with `unit="turn"` each message that has `scores` of its
+    own is judged, and whole dialogues are resampled.
     """
-    rated = read_judged(origin, fields=fields, on_error=on_error)
+    rated = read_judged(origin, fields=fields, on_error=on_error, unit=unit)
     judged = rated.without_outliers() if remove_outliers else rated
     wanted = Choice({}) if metrics is None and scores else choose(metrics)
     settings: Any = {"seed": seed, "resamples": 1, "jobs": jobs, "quiet": quiet}
     run = LocalRun.of(Source(list(judged.examples)), wanted, name=judged.name, digest=False, **settings)
     with judges_limited(run.metrics.values(), max_cost, quiet=quiet):  # studies may ask a judge again
         columns, signatures, lower_is_better = _columns(judged, run, scores)
-        notes = [*run.notes, *_direction_notes(run.metrics, lower_is_better)]
+        notes = [*run.notes, *_unit_notes(judged), *_direction_notes(run.metrics, lower_is_better)]
         reports = []
         for name in chosen_dimensions(judged, dimension):
             scored = ScoredSet(judged, name, columns, run.metrics, seed, resamples, lower_is_better)
@@ -290,6 +307,19 @@ def _joined(judged: JudgedSet, table: ScoreTable, file: str | Path) -> list[tupl
     if (rows < 0).all():
         raise CallError(f"{file} scores none of the examples of {judged.name}: ids and systems must be equal")
     return [(label, np.where(rows >= 0, column[rows], np.nan)) for label, column in table.scores.items()]
+
+
+def _unit_notes(judged: JudgedSet) -> list[str]:
+    """Which turns are left out, and what the intervals resample."""
+    if judged.unit == "reply":
+        return []
+    left_out, total = judged.unrated, judged.unrated + len(judged)
+    dialogues = len(np.unique(judged.clusters))
+    return [
+        *([f"{left_out:,} of {total:,} assistant turns are left out: nobody rated them"] if left_out else []),
+        f"the {len(judged):,} rated turns belong to {counted(dialogues, 'dialogue')}, and correlations resample whole "
+        "dialogues",
+    ]
 
 
 def _direction_notes(chosen: Mapping[str, Metric], lower_is_better: frozenset[str]) -> list[str]:
@@ -370,7 +400,7 @@ def _unrelated(level: LevelTable, others: Sequence[Agreement]) -> Iterator[str]:
     opposite = [name for name, interval in intervals.items() if interval.high < 0]
     unrelated = [name for name, interval in intervals.items() if interval.low <= 0 <= interval.high]
     if opposite:
-        yield f"Worse replies get higher scores from {names_text(opposite)}."
+        yield f"Replies that people rate lower score higher on {names_text(opposite)}."
     if unrelated:
         yield f"No significant correlation with the ratings: {names_text(unrelated)}."
 

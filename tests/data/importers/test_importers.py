@@ -42,14 +42,14 @@ def test_a_conversation_of_several_turns_ends_with_the_last_reply() -> None:
 def test_every_turn() -> None:
     turns = [("human", "a"), ("gpt", "b"), ("human", "c"), ("gpt", "d")]
     record = {"id": "x", "model": "m", "conversations": [{"from": who, "value": text} for who, text in turns]}
-    first, last = Source([record], every_turn=True)
+    first, last = Source([record], unit="turn")
     assert first == Example("x-1", ("a",), "b", (), "m", ("user",), "", "x")
     assert last == Example("x-2", ("a", "b", "c"), "d", (), "m", ("user", "assistant", "user"), "", "x")
 
 
 def test_every_turn_of_messages_keeps_the_references_of_the_last_one() -> None:
     chat = [foreign.said(who, text) for who, text in (("user", "a"), ("assistant", "b"), ("assistant", "c"))]
-    first, last = Source([{"messages": chat, "references": ["r"]}], every_turn=True)
+    first, last = Source([{"messages": chat, "references": ["r"]}], unit="turn")
     assert (first.id, first.references) == ("1-1", ())
     assert (last.id, last.references) == ("1-2", ("r",))
 
@@ -58,13 +58,13 @@ def test_every_turn_of_several_files(tmp_path: Path) -> None:
     chat = json.dumps({"messages": [foreign.said("user", "a"), foreign.said("assistant", "b")]})
     for name in ("one.jsonl", "two.jsonl"):
         (tmp_path / name).write_text(chat + "\n", encoding="utf-8")
-    found = list(Source(tmp_path, every_turn=True))
+    found = list(Source(tmp_path, unit="turn"))
     assert [example.id for example in found] == ["one.jsonl:1-1", "two.jsonl:1-1"]
 
 
 def test_a_chat_without_a_reply_has_no_turn() -> None:
     with pytest.raises(DataError, match="has no assistant message: expected at least one"):
-        list(Source([{"messages": [foreign.said("user", "a")]}], every_turn=True))
+        list(Source([{"messages": [foreign.said("user", "a")]}], unit="turn"))
 
 
 def test_tools_null_content_and_images() -> None:

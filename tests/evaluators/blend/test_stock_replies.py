@@ -30,7 +30,7 @@ def test_a_system_of_stock_replies_is_named_with_its_commonest() -> None:
     found = notes(batch("mute", [*stock, *OWN]), batch("good", OWN * 5))
     (note,) = found
     assert note.startswith(
-        '6 of 10 replies of mute are stock replies ("I don\'t know!", "That\'s great.", "i don’t know"); '
+        '6 of 10 replies of mute are stock replies ("I don\'t know!", "That\'s great.", "i don’t know"). People often '
     )
 
 

@@ -83,13 +83,16 @@ def test_unpaired_where_the_contexts_differ() -> None:
     compared = rejoinder.compare(SHORT, replies([6, 8, 7, 9, 6, 7, 9, 8], first=100), metrics="length")
     (verdict,) = compared.verdicts
     assert (verdict.result.paired, verdict.result.n_a, verdict.result.n_b) == (False, 10, 8)
-    assert compared.notes == ("A and B answered different contexts, so their means are compared unpaired",)
+    told = "A and B are compared unpaired, on all their replies: they answered different contexts"
+    assert (compared.coverage, compared.notes) == ((told,), ())
+    assert compared.sentences[1] == f"{told}."
 
 
 def test_a_partial_overlap_is_said() -> None:
     compared = rejoinder.compare(SHORT, LONG[:6] + replies([5], first=50), metrics=["length", Shortness()])
-    note = "A and B are compared on the 6 contexts that both answered; 5 other replies are left out"
-    assert compared.notes == (note,), "once, not once a metric"
+    told = "5 of 17 replies are not compared: A and B are compared on the 6 contexts that both answered"
+    assert (compared.coverage, compared.notes) == ((told,), ()), "once, not once per metric"
+    assert compared.sentences[1] == f"{told}."
     assert {verdict.result.n_a for verdict in compared.verdicts} == {6}
 
 
@@ -99,9 +102,8 @@ def test_a_small_overlap_does_not_throw_the_other_replies_away() -> None:
     (verdict,) = compared.verdicts
     assert (verdict.result.paired, verdict.result.n_a, verdict.result.n_b) == (False, 10, 10)
     assert verdict.result.n_groups == 20, "a context that both answered is a unit on each side"
-    assert compared.notes == (
-        "A and B both answered only 3 contexts (A 10, B 10), so their means over all replies are compared unpaired",
-    )
+    told = "A and B are compared unpaired, on all their replies: both answered only 3 contexts (A 10, B 10)"
+    assert compared.coverage == (told,)
     half = rejoinder.compare(SHORT, replies([6, 8, 7, 9], first=8), metrics="length").verdicts[0]
     assert (half.result.paired, half.result.n_a) == (True, 2), "half of the smaller side's contexts is enough"
 
@@ -216,7 +218,7 @@ def test_what_cannot_be_told_is_a_dash() -> None:
     compared = rejoinder.compare(SHORT[:1], LONG[:1], metrics="length")
     assert "nan" not in str(compared)
     assert str(compared).splitlines()[0] == "Too few scored replies to compare A and B on length."
-    assert str(compared).splitlines()[4].split() == ["length", "3.000", "6.000", "+3.000", "-", "1"]
+    assert str(compared).splitlines()[7].split() == ["length", "3.000", "6.000", "+3.000", "-", "1"]
     assert json.dumps(compared.to_dict(), allow_nan=False)
 
 

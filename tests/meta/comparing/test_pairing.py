@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from rejoinder.comparing.systems import join, join_systems, labels_of
+from rejoinder.comparing.systems import join, join_systems
 from rejoinder.data.contexts import GroupFinder
-from rejoinder.data.source import Source
+from rejoinder.data.source import Source, labels_of
 from rejoinder.errors import CallError
 from rejoinder.types import Example
 

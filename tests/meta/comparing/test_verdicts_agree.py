@@ -206,7 +206,7 @@ def test_all_forms_agree_on_what_people_would_say(table: ScoreTable, margin: flo
         assert first == human.differences[0].sentence()
         assert compared.better == human.differences[0].better
     elif compared.better is not None:
-        assert first.startswith(f"{compared.better} is better than all ")
+        assert first.startswith((f"{compared.better} is better than both", f"{compared.better} is better than each"))
     assert "nan" not in text
 
 

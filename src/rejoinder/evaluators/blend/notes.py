@@ -84,8 +84,8 @@ class StockReplyCounter:
                 whose = f" of {system}" if system else ""
                 share = f"{own.total():,} of {counted(self.replies[system], 'reply', 'replies')}{whose}"
                 yield (
-                    f"{share} are stock replies ({often}); people often rate a single one well, so that the mean does "
-                    "not show this: also look at specificity"
+                    f"{share} are stock replies ({often}). People often rate one such reply well, so the mean "
+                    "score does not show that the system gives little else: also look at specificity"
                 )
 
 
@@ -133,5 +133,5 @@ class BlendWatcher:
             notes.append(f"{longer} more than {MOST_PARTS * PART_WORDS} words: only these were read")
         if self.contexts:
             longer = counted(self.contexts, "reply has", "replies have")
-            notes.append(f"{longer} a context whose last turns are too long: the network read only their end")
+            notes.append(f"{longer} a context whose last turns are too long for the network, which read only their end")
         return [*notes, *self.stock.notes()]

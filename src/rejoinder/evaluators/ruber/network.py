@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from rejoinder.arrays import Bools, Ints, Ragged, Vectors, offsets_of
 from rejoinder.data.dialogues import Pair, by_replier
 from rejoinder.errors import DataError
-from rejoinder.evaluators.ruber.unref import TOKENISER_NAMES, require_tokeniser, tokenised
+from rejoinder.evaluators.ruber.unref import RUBER_TOKENISERS, require_tokeniser, tokenised
 from rejoinder.folders.saved import read_texts, write_texts
 from rejoinder.folders.schema import CONFIG, check_range, checked_member, record
 from rejoinder.learning.checkpoints import loaded_network, save_weights
@@ -443,8 +443,8 @@ def _reader(folder: Path, plain: Mapping[str, Any], file: str) -> Reader:
         raise DataError(f"must be one of {', '.join(_KINDS.values())}", file=file, field="learned.reads")
     if reads == "words":
         text = record(TextOptions, plain.get("text"), file, "learned.text")
-        if text.tokenise not in TOKENISER_NAMES:
-            raise DataError(f"must be one of {', '.join(TOKENISER_NAMES)}", file=file, field="learned.text.tokenise")
+        if text.tokenise not in RUBER_TOKENISERS:
+            raise DataError(f"must be one of {', '.join(RUBER_TOKENISERS)}", file=file, field="learned.text.tokenise")
         require_tokeniser(text.tokenise)
         parse_strip(text.strip)
         return WordReader(read_texts(folder / WORDS), text, max_length)

@@ -72,7 +72,7 @@ class CorpusEvaluator(Evaluator):
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        check_choice(self, "tokenise", TOKENISER_NAMES)
+        check_choice(self, "tokenise", RUBER_TOKENISERS)
         require_tokeniser(self.tokenise)
         check_least(self, {"dims": 1, "min_count": 1})
 
@@ -182,7 +182,7 @@ class RuberPool(Metric):
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
-        check_choice(self, "tokenise", TOKENISER_NAMES)
+        check_choice(self, "tokenise", RUBER_TOKENISERS)
         require_tokeniser(self.tokenise)
         check_least(self, {"turns": 1})
 
@@ -407,7 +407,7 @@ def load_scorer(folder: Path, plain: Mapping[str, Any]) -> PairScorer:
 
 JIEBA = "jieba"
 """A tokeniser in addition to the package's own: segments Chinese into words with a dictionary."""
-TOKENISER_NAMES = (*TOKENISERS, JIEBA)
+RUBER_TOKENISERS = (*TOKENISERS, JIEBA)
 
 
 def tokenised(texts: Sequence[str], options: TextOptions) -> tuple[list[str], Ragged]:

@@ -1,10 +1,14 @@
-// Sends the dialogue to /explain and shows the answer. Everything from outside is shown as text, never as markup.
+// Sends one or two replies to /explain and shows the answers. Everything from outside is shown as text, never as markup.
 "use strict";
 
-const EXAMPLE = "Hi! Do you have a table for two tonight?\nYes, at seven or at half past eight.\nHalf past eight is perfect, thank you.";
+const EXAMPLE = {
+  context: "Hi! Do you have a table for two tonight?\nYes, at seven or at half past eight.",
+  first: "Half past eight is perfect, thank you.",
+  second: "I like tables.",
+};
 const NAME = /^[\p{L}][\p{L}\p{N} ._-]{0,19}:\s+/u;
 const find = (id) => document.getElementById(id);
-let shown = null; // the answer that is on the page
+let shown = []; // the answers that are on the page, one per reply
 
 function element(name, text, className) {
   const made = document.createElement(name);
@@ -15,21 +19,22 @@ function element(name, text, className) {
 
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
-/** The example to score; an Error with a line for the person where there is none. */
-function example() {
-  const text = find("dialogue").value.trim();
-  if (text.startsWith("{")) {
+/** The examples to score, one per reply; an Error with a line for the person where there is none. */
+function examples() {
+  const text = find("context").value.trim();
+  const replies = ["first", "second"].map((id) => find(id).value.trim()).filter(Boolean);
+  if (text.startsWith("{") && !replies.length) {
     try {
-      return JSON.parse(text);
+      return [JSON.parse(text)];
     } catch {
       throw new Error("This begins like JSON, but is not valid JSON.");
     }
   }
-  let turns = lines(text);
-  if (!turns.length) throw new Error("Please paste a dialogue first.");
+  if (!replies.length) throw new Error("Please paste a reply first.");
+  let context = lines(text);
   // A name is one only where every turn has one: "Note: no milk" is a turn.
-  if (turns.length > 1 && turns.every((turn) => NAME.test(turn))) turns = turns.map((turn) => turn.replace(NAME, ""));
-  return { context: turns.slice(0, -1), response: turns.at(-1), references: lines(find("references").value) };
+  if (context.length && context.every((turn) => NAME.test(turn))) context = context.map((turn) => turn.replace(NAME, ""));
+  return replies.map((response) => ({ context, response, references: lines(find("references").value) }));
 }
 
 async function ask(path, body) {
@@ -44,17 +49,19 @@ async function ask(path, body) {
 
 const digits = (value) => (value === null ? "none" : Math.abs(value) < 1000 ? value.toFixed(2) : Math.round(value).toLocaleString("en"));
 
-function metricCard(label, told, metric) {
-  const card = element("article", undefined, "metric");
+/** The score of one reply, its place on the metric's scale, and why. */
+function scoreOf(label, told, name) {
+  const part = element("div", undefined, "score");
   const [low, high] = told.range;
+  if (name) part.append(element("h4", name));
   const value = element("span", digits(told.score), "value");
-  if (told.score !== null && high !== null) value.append(" ", element("small", `of ${low} to ${high}`));
-  card.append(value, element("h3", label), element("p", metric.measures, "measures"));
+  if (told.score !== null && high !== null) value.append(" ", element("small", `on a scale from ${low} to ${high}`));
+  part.append(value);
   if (told.score !== null && high !== null) {
     const meter = element("meter");
     Object.assign(meter, { min: low, max: high, value: told.score });
-    meter.setAttribute("aria-label", `${label}: ${digits(told.score)} of ${low} to ${high}`);
-    card.append(meter);
+    meter.setAttribute("aria-label", `${label}${name ? `, ${name.toLowerCase()}` : ""}: ${digits(told.score)} on a scale from ${low} to ${high}`);
+    part.append(meter);
   }
   const why = element("ul");
   for (const sentence of told.why) {
@@ -62,24 +69,34 @@ function metricCard(label, told, metric) {
     item.dir = "auto";
     why.append(item);
   }
-  if (told.why.length) card.append(why);
+  if (told.why.length) part.append(why);
+  return part;
+}
+
+function metricCard(label, answers, metric) {
+  const card = element("article", undefined, "metric");
+  const names = answers.length > 1 ? ["First reply", "Second reply"] : [""];
+  const parts = element("div", undefined, "beside");
+  answers.forEach((answer, place) => parts.append(scoreOf(label, answer.scores[label], names[place])));
+  card.append(element("h3", label), element("p", metric.measures, "measures"), parts);
   return card;
 }
 
 /** The reply with its words marked by what they do to the score of one metric, and the same as a table. */
 function showParts() {
   const label = find("by").value;
-  const score = shown.scores[label].score;
-  const changes = shown.without[label].map((without) => (without === null ? null : score - without));
+  const answer = shown[shown.length > 1 ? Number(find("of").value) : 0];
+  const score = answer.scores[label].score;
+  const changes = (answer.without[label] ?? []).map((without) => (without === null ? null : score - without));
   const largest = Math.max(...changes.map((change) => Math.abs(change ?? 0)));
   const reply = find("reply");
   reply.replaceChildren();
   find("rows").replaceChildren();
   // Positions count code points, as Python does; strings here count UTF-16 units.
-  const letters = Array.from(shown.response);
+  const letters = Array.from(answer.response);
   const between = (start, end) => letters.slice(start, end).join("");
   let end = 0;
-  shown.parts.forEach((part, place) => {
+  answer.parts.forEach((part, place) => {
     reply.append(between(end, part.start));
     const text = between(part.start, part.end);
     const change = changes[place];
@@ -88,18 +105,20 @@ function showParts() {
     reply.append(mark);
     const row = element("tr");
     const sign = change !== null && change > 0 ? "+" : "";
-    row.append(element("td", text), element("td", digits(shown.without[label][place])), element("td", change === null ? "none" : sign + change.toFixed(3)));
+    row.append(element("td", text), element("td", digits(answer.without[label][place])), element("td", change === null ? "none" : sign + change.toFixed(3)));
     find("rows").append(row);
     end = part.end;
   });
   reply.append(between(end));
 }
 
-function show(answer, metrics) {
-  shown = answer;
-  find("scores").replaceChildren(...Object.entries(answer.scores).map(([label, told]) => metricCard(label, told, metrics[label])));
-  const explained = Object.keys(answer.without).filter((label) => answer.scores[label].score !== null && answer.parts.length);
+function show(answers, metrics) {
+  shown = answers;
+  find("scores").replaceChildren(...Object.keys(answers[0].scores).map((label) => metricCard(label, answers, metrics[label])));
+  const known = (answer, label) => label in answer.without && answer.scores[label].score !== null && answer.parts.length;
+  const explained = Object.keys(answers[0].scores).filter((label) => answers.every((answer) => known(answer, label)));
   find("by").replaceChildren(...explained.map((label) => element("option", label)));
+  find("of-room").hidden = answers.length === 1;
   find("parts-room").hidden = !explained.length;
   if (explained.length) showParts();
   find("result").hidden = false;
@@ -112,8 +131,9 @@ async function send(event) {
   find("problem").hidden = true;
   button.disabled = true;
   try {
-    const answer = await ask("explain", example());
-    show(answer, (await ask("metrics-list")).metrics);
+    const answers = [];
+    for (const example of examples()) answers.push(await ask("explain", example));
+    show(answers, (await ask("metrics-list")).metrics);
   } catch (error) {
     find("result").hidden = true;
     find("problem").textContent = error.message;
@@ -125,7 +145,8 @@ async function send(event) {
 
 find("form").addEventListener("submit", send);
 find("by").addEventListener("change", showParts);
+find("of").addEventListener("change", showParts);
 find("fill").addEventListener("click", () => {
-  find("dialogue").value = EXAMPLE;
-  find("dialogue").focus();
+  for (const [id, text] of Object.entries(EXAMPLE)) find(id).value = text;
+  find("context").focus();
 });
