@@ -152,10 +152,10 @@ def test_an_evaluator_that_is_trained_knows_the_limits_of_its_data() -> None:
 @pytest.mark.parametrize(
     ("name", "bounds"),
     [
-        ("default@1", Bounds(60, 0, 4.2)),
-        ("default", Bounds(45, 0, 4.2)),
-        ("default-fast", Bounds(60, 0, 5.1)),
-        ("default@3", Bounds(45, 0, 4.2)),
+        ("default@1", Bounds(45, 0, 3.6)),
+        ("default", Bounds(45, 0, 3.6)),
+        ("default-fast", Bounds(60, 0, 4.6)),
+        ("default@3", Bounds(45, 0, 3.6)),
     ],
 )
 def test_every_shipped_evaluator_has_bounds(name: str, bounds: Bounds) -> None:
