@@ -313,7 +313,7 @@ def told(pair: Pair, comparison: Comparison) -> Row:
         "b_minus_a": [difference.estimate, difference.low, difference.high],
         "p": verdict.p_adjusted,
         "outcome": outcome(pair, comparison),
-        "first_sentence": comparison.headline()[0],
+        "first_sentence": comparison.sentences[0],
     }
 
 

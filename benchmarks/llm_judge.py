@@ -27,7 +27,7 @@ from rejoinder.judge.judge import Judge
 from rejoinder.metrics.batch import Batch
 from rejoinder.show.text import interval_text, share_text
 from rejoinder.stats.resampling import mean_interval
-from rejoinder.trusting.trust import MetaReport, trust
+from rejoinder.trusting.trust import Trust, trust
 from rejoinder.types import Scores
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -115,7 +115,7 @@ def attacked(judge: Judge, judged: JudgedSet) -> list[Attack]:
     return found
 
 
-def markdown(report: MetaReport, attacks: Sequence[Attack], judge: Judge) -> str:
+def markdown(report: Trust, attacks: Sequence[Attack], judge: Judge) -> str:
     """The page."""
     [dimension] = report.dimensions
     ensemble_rows = [

@@ -6,7 +6,7 @@
     rejoinder train blend --member default@1 default-fast fluency --hold-out sets --title default@3 \\
         $(printf -- '--judged %s ' work/*.jsonl) -o default-3
     python recipes/default_blend.py points default-3 --dialogues FILE...      # reference points of its scale
-    python recipes/default_blend.py bounds work default-3                     # which replies it cannot judge
+    python recipes/reliability_bounds.py default-3 --sets work ...            # for which replies it can be relied on
 
 `default-large` is fitted in the same way, by ridge regression and trees, with six more members: mpnet's cosines with
 the last one, two and four turns and SmolLM2's three likelihoods. Then its members' places are opened:
@@ -33,10 +33,7 @@ from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.judged import JudgedSet, read_judged
 from rejoinder.data.negatives import Place, garbled, places_of
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.reference_points import write_points
-from rejoinder.folders.saved import write_config
-from rejoinder.folders.schema import read_config
 from rejoinder.registry import load
 from rejoinder.text.words import words_of
 from rejoinder.training.train import opened
@@ -170,17 +167,6 @@ def points(arguments: argparse.Namespace) -> None:
     )
 
 
-def bounds(arguments: argparse.Namespace) -> None:
-    """Write into an evaluator's folder which replies are of kinds that people rated, by the sets of `sets`."""
-    judged = [read_judged(str(Path(arguments.sets, f"{name}.jsonl"))) for name in SETS]
-    replies = [example.response for each in judged for example in each.examples]
-    folder = Path(arguments.folder)
-    config = read_config(folder)
-    config["bounds"] = Bounds.of(replies).plain()
-    write_config(folder, {key: value for key, value in config.items() if key != "format"})
-    print(f"{folder}: {config['bounds']} from {len(replies):,} replies", flush=True)
-
-
 def template(arguments: argparse.Namespace) -> None:
     """Write a fitted blend as a template, in which the places of the largest members are open."""
     opened(arguments.folder, arguments.output, {"mpnet": arguments.mpnet, "smollm2": arguments.smollm2})
@@ -216,10 +202,6 @@ def main(given: Sequence[str] | None = None) -> None:
     pointing = verbs.add_parser("points")
     pointing.add_argument("folder", help="the folder of the evaluator")
     pointing.set_defaults(run=points, most=300)
-    bounding = verbs.add_parser("bounds")
-    bounding.add_argument("sets", help="the folder that `sets` wrote")
-    bounding.add_argument("folder", help="the folder of the evaluator")
-    bounding.set_defaults(run=bounds)
     opening = verbs.add_parser("template")
     opening.add_argument("folder", help="the folder of the fitted blend")
     opening.add_argument("-o", "--output", required=True)

@@ -22,74 +22,76 @@ if TYPE_CHECKING:
     from rejoinder.comparing.compare import compare
     from rejoinder.comparing.comparison import Comparison
     from rejoinder.comparing.history import History, history
-    from rejoinder.comparing.pairwise import PairwiseReport, prefer
-    from rejoinder.comparing.preferences import PreferenceReport
+    from rejoinder.comparing.pairwise import PairwisePreferences, prefer
+    from rejoinder.comparing.preferences import Preferences
     from rejoinder.data.convert import Conversion, convert
     from rejoinder.data.records import FieldMap
     from rejoinder.data.source import read
     from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
     from rejoinder.evaluators.reference_points import ReferencePoint, reference_points
+    from rejoinder.judge.cost import CostPlan
     from rejoinder.learning.run import TrainingRun
     from rejoinder.metrics.base import Metric, ScoreWarning
-    from rejoinder.people.agreement import AgreementReport, agree
+    from rejoinder.people.agreement import RaterAgreement, agree
     from rejoinder.people.opened import OpenStudy, new_study, open_study
     from rejoinder.people.plan import Plan, PrecisionPlan, plan
     from rejoinder.people.sample import LabelSample, sample
     from rejoinder.registry import load
-    from rejoinder.replies.pool import GeneratedReplies, generate
+    from rejoinder.replies.pool import Replies, generate
     from rejoinder.scoring.cards import MetricCard, MetricList, describe
     from rejoinder.scoring.check import DataCheck, check
-    from rejoinder.scoring.costs import CostPlan, judge_costs
+    from rejoinder.scoring.costs import judge_costs
     from rejoinder.scoring.doctor import Installation, doctor
     from rejoinder.scoring.reported import read_scores
     from rejoinder.scoring.score import score
     from rejoinder.scoring.table import ScoreTable
     from rejoinder.service.serve import serve
     from rejoinder.show.plots import Figure
-    from rejoinder.training.calibrate import CalibrationReport, calibrate
+    from rejoinder.training.calibrate import Calibrated, calibrate
     from rejoinder.training.distil import distil
     from rejoinder.training.train import setup, train
     from rejoinder.trusting.experiment import experiment
-    from rejoinder.trusting.pooled import MetaAnalysis
-    from rejoinder.trusting.trust import MetaReport, trust
+    from rejoinder.trusting.pooled import PooledTrust
+    from rejoinder.trusting.trust import Trust, trust
     from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
 
 _HOMES = {
-    "AgreementReport": "people.agreement",
-    "CalibrationReport": "training.calibrate",
+    "Calibrated": "training.calibrate",
     "CallError": "errors",
     "Comparison": "comparing.comparison",
     "Conversion": "data.convert",
-    "CostPlan": "scoring.costs",
+    "CostPlan": "judge.cost",
     "DataCheck": "scoring.check",
     "DataError": "errors",
     "Dialogue": "types",
     "Example": "types",
+    "Experiment": "trusting.cross_validation",
     "FieldMap": "data.records",
     "Figure": "show.plots",
-    "GeneratedReplies": "replies.pool",
     "History": "comparing.history",
     "Installation": "scoring.doctor",
     "JudgedExample": "types",
     "Judgement": "types",
     "LabelSample": "people.sample",
     "LeakageError": "errors",
-    "MetaAnalysis": "trusting.pooled",
-    "MetaReport": "trusting.trust",
     "Metric": "metrics.base",
     "MetricCard": "scoring.cards",
     "MetricList": "scoring.cards",
     "NeedsError": "errors",
     "OpenStudy": "people.opened",
-    "PairwiseReport": "comparing.pairwise",
+    "PairwisePreferences": "comparing.pairwise",
     "Plan": "people.plan",
+    "PooledTrust": "trusting.pooled",
     "PrecisionPlan": "people.plan",
-    "PreferenceReport": "comparing.preferences",
+    "Preferences": "comparing.preferences",
+    "RaterAgreement": "people.agreement",
     "ReferencePoint": "evaluators.reference_points",
     "RejoinderError": "errors",
+    "Replies": "replies.pool",
     "ScoreTable": "scoring.table",
     "ScoreWarning": "metrics.base",
     "TrainingRun": "learning.run",
+    "Trust": "trusting.trust",
     "agree": "people.agreement",
     "calibrate": "training.calibrate",
     "check": "scoring.check",
@@ -119,8 +121,7 @@ _HOMES = {
 }
 
 __all__ = [
-    "AgreementReport",
-    "CalibrationReport",
+    "Calibrated",
     "CallError",
     "Comparison",
     "Conversion",
@@ -129,31 +130,33 @@ __all__ = [
     "DataError",
     "Dialogue",
     "Example",
+    "Experiment",
     "FieldMap",
     "Figure",
-    "GeneratedReplies",
     "History",
     "Installation",
     "JudgedExample",
     "Judgement",
     "LabelSample",
     "LeakageError",
-    "MetaAnalysis",
-    "MetaReport",
     "Metric",
     "MetricCard",
     "MetricList",
     "NeedsError",
     "OpenStudy",
-    "PairwiseReport",
+    "PairwisePreferences",
     "Plan",
+    "PooledTrust",
     "PrecisionPlan",
-    "PreferenceReport",
+    "Preferences",
+    "RaterAgreement",
     "ReferencePoint",
     "RejoinderError",
+    "Replies",
     "ScoreTable",
     "ScoreWarning",
     "TrainingRun",
+    "Trust",
     "__version__",
     "agree",
     "calibrate",
@@ -185,6 +188,13 @@ __all__ = [
 
 
 _FORMER = {
+    "AgreementReport": ("RaterAgreement", "people.agreement:RaterAgreement"),
+    "CalibrationReport": ("Calibrated", "training.calibrate:Calibrated"),
+    "GeneratedReplies": ("Replies", "replies.pool:Replies"),
+    "MetaAnalysis": ("PooledTrust", "trusting.pooled:PooledTrust"),
+    "MetaReport": ("Trust", "trusting.trust:Trust"),
+    "PairwiseReport": ("PairwisePreferences", "comparing.pairwise:PairwisePreferences"),
+    "PreferenceReport": ("Preferences", "comparing.preferences:Preferences"),
     "agreement": ("agree", "people.agreement:agree"),
     "compare_pairwise": ("prefer", "comparing.pairwise:prefer"),
     "distill": ("distil", "training.distil:distil"),

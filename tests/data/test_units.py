@@ -93,7 +93,7 @@ def test_trust_by_turn_resamples_dialogues() -> None:
             score = {"scores": (number + turn) % 5 + 1 + number % 2} if turn else {}
             messages += [foreign.said("user", f"{number} {turn}"), foreign.said("assistant", said) | score]
         rated.append({"id": str(number), "messages": messages})
-    found = rejoinder.meta_evaluate(rated, "length", unit="turn", resamples=50)
+    found = rejoinder.trust(rated, metrics="length", unit="turn", resamples=50)
     assert len(found.judged) == 40
     assert "20 of 60 assistant turns are left out: nobody rated them" in found.notes
     assert any(note.startswith("the 40 rated turns belong to 20 dialogues") for note in found.notes)

@@ -1,9 +1,10 @@
-"""Which replies are of kinds that an evaluator was not fitted on, and where the shipped bounds come from."""
+"""For which replies an evaluator can be relied on, and where bounds come from."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +18,24 @@ from rejoinder.errors import DataError
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.bounds import Bounds
 from rejoinder.folders.schema import CONFIG
+from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch
-from rejoinder.registry import SHIPPED_FOLDERS, load, shipped_folder
-from rejoinder.types import Example
+from rejoinder.registry import load, shipped_folder
+from rejoinder.scoring.reliability import Reliability, reliability
+from rejoinder.types import Dialogue, Example, JudgedExample
 
 LANGUAGE, LENGTH, FORM = (
     "in another language than English",
-    "longer than 31 words",
+    "longer than 45 words",
     "with lists, headings, tables or code",
 )
+WORDS = "with words of another domain"
 
 
 def kinds_of(*replies: str, context: tuple[str, ...] = ("How do I get in?",)) -> list[list[str]]:
     evaluator: Evaluator = load("default")
-    found = evaluator.doubts(Batch([Example(str(row), context, text) for row, text in enumerate(replies)]))
+    batch = Batch([Example(str(row), context, text) for row, text in enumerate(replies)])
+    found = {**evaluator.inapplicable(batch), **evaluator.doubts(batch)}
     return [[kind for kind, flags in found.items() if flags[row]] for row in range(len(replies))]
 
 
@@ -44,7 +49,7 @@ def kinds_of(*replies: str, context: tuple[str, ...] = ("How do I get in?",)) ->
         "## Getting in\nOpen the door.",
         "# Getting in",
         "Type this:\n```\nopen door\n```",
-        "~~~\nopen door\n~~~",
+        "~~~\nopen the door\n~~~",
         "Type `open door` first.",
         "| door | key |\n|---|---|\n| front | red |",
     ],
@@ -76,8 +81,42 @@ def test_plain_replies_are_of_no_such_kind(reply: str) -> None:
 
 def test_the_longest_reply_that_is_not_doubtful() -> None:
     words = "you can open the door and go in if it is not too late for that today".split()
-    text = [words[row % len(words)] for row in range(32)]
-    assert kinds_of(" ".join(text[:31]), " ".join(text), ", ".join(text[:31]) + " ...") == [[], [LENGTH], []]
+    text = [words[row % len(words)] for row in range(46)]
+    assert kinds_of(" ".join(text[:45]), " ".join(text), ", ".join(text[:45]) + " ...") == [[], [LENGTH], []]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"status": 200, "items": [1, 2]}',
+        '[{"name": "Anna"}]',
+        "<result><name>Anna</name></result>",
+        "Traceback (most recent call last):\n  File \"a.py\", line 1\nKeyError: 'a'",
+        "2026-11-19 06:00:01 ERROR could not open the door",
+    ],
+)
+def test_the_output_of_tools_is_no_reply(reply: str) -> None:
+    assert kinds_of(reply) == [["tool output"]]
+
+
+def test_words_of_another_domain() -> None:
+    rare = "Blanch the shallots, deglaze with vermouth, and whisk the beurre blanc until emulsified."
+    assert kinds_of(rare, "I would cook some pasta and have it with a nice salad.") == [[WORDS], []]
+
+
+def test_one_reply_has_a_status_and_reasons() -> None:
+    context = ("How do I get in?",)
+    replies = ("Open the door and go in.", "Do this:\n- open the door\n- go in", "Il suffit d'ouvrir la porte.", "")
+    batch = Batch([Example(str(row), context, text) for row, text in enumerate(replies)])
+    assert reliability(load("default-fast"), batch) == [
+        Reliability("reliable"),
+        Reliability("doubtful", (FORM,)),
+        Reliability("not applicable", (LANGUAGE,)),
+        Reliability("reliable"),
+    ]
+    [without] = reliability(load("default-fast"), Batch([Example("1", (), "Open the door.")]))
+    assert without == Reliability("not applicable", ("without context",))
+    assert reliability(rejoinder.load("length"), batch) == [Reliability("unmeasured")] * 4
 
 
 def test_other_languages() -> None:
@@ -93,16 +132,39 @@ def test_lone_surrogates_are_read() -> None:
     assert kinds_of("Open the door \ud800", "Do this:\n- \ud800\n- go in") == [[], [FORM]]
 
 
-def test_the_bound_is_the_length_of_nearly_all_rated_replies() -> None:
-    replies = [" ".join(["word"] * count) for count in range(1, 101)]
-    assert Bounds.of(replies) == Bounds(99)
-    assert Bounds.of(["a b c"]).most_words == 3
+def rated(replies: list[str]) -> TrainingData:
+    return TrainingData(judged=tuple(JudgedExample(Example("", ("Hi.",), text), {"a": (1.0,)}) for text in replies))
 
 
-@pytest.mark.parametrize("name", SHIPPED_FOLDERS)
-def test_every_shipped_evaluator_has_bounds(name: str) -> None:
+def test_an_evaluator_that_is_trained_knows_the_limits_of_its_data() -> None:
+    text = "you can open the door and go in if it is not too late for that today ".split()
+    replies = [" ".join((text * 7)[:count]) for count in range(1, 101)]
+    assert Bounds.of(rated(replies), None) == Bounds(99)
+    assert Bounds.of(rated(replies[:50]), None) is None
+    lists = [f"You can:\n- {reply}\n- or not" for reply in replies[:40]]
+    assert Bounds.of(rated([*replies, *lists]), None) == Bounds(99, 43)
+    french = ["Je ne sais pas du tout ce que vous voulez dire."] * 100
+    assert Bounds.of(rated(french), None) == Bounds(11, language="French")
+    spoken = TrainingData(dialogues=(Dialogue("1", tuple(replies)),))
+    assert Bounds.of(spoken, None) == Bounds(99)
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds"),
+    [
+        ("default@1", Bounds(45, 0, 3.6)),
+        ("default", Bounds(45, 0, 3.6)),
+        ("default-fast", Bounds(60, 0, 4.6)),
+        ("default@3", Bounds(45, 0, 3.6)),
+    ],
+)
+def test_every_shipped_evaluator_has_bounds(name: str, bounds: Bounds) -> None:
     plain = json.loads((shipped_folder(name) / CONFIG).read_text(encoding="utf-8"))["bounds"]
-    assert Bounds.from_plain(plain, CONFIG) == Bounds(31)
+    assert Bounds.from_plain(plain, CONFIG) == bounds
+
+
+def test_bounds_of_earlier_versions_are_read() -> None:
+    assert Bounds.from_plain({"most_words": 31, "language": "English"}, CONFIG) == Bounds(31)
 
 
 def test_a_copy_keeps_its_bounds(tmp_path: Path) -> None:
@@ -133,25 +195,22 @@ def test_bounds_that_make_no_sense_are_refused(tmp_path: Path, bounds: object, p
 
 @pytest.mark.shared_data
 @pytest.mark.skipif(not JUDGED.exists(), reason="needs ../shared/data")
-def test_the_bounds_are_those_of_the_rated_replies(tmp_path: Path) -> None:
-    from argparse import Namespace
-
+@pytest.mark.parametrize("name", ["default", "default-fast"])
+def test_hardly_any_reply_that_people_rated_is_doubtful(name: str, tmp_path: Path) -> None:
     sets(Namespace(folder=str(JUDGED), output=str(tmp_path)))
-    rated = [example.response for name in SETS for example in read_judged(str(tmp_path / f"{name}.jsonl")).examples]
-    assert Bounds.of(rated) == Bounds(31)
-
-
-@pytest.mark.shared_data
-@pytest.mark.skipif(not JUDGED.exists(), reason="needs ../shared/data")
-@pytest.mark.parametrize("name", [name for name in SETS if name not in {"humod", "dailydialogpp_dev"}])
-def test_no_system_that_people_rated_is_doubtful(name: str) -> None:
-    evaluator: Evaluator = load("default")
-    examples = read_judged(str(JUDGED / f"{name}.jsonl.gz")).examples
-    doubtful = np.logical_or.reduce(list(evaluator.doubts(Batch(examples)).values()))
-    systems = np.array([example.system for example in examples])
-    for system in np.unique(systems):
-        assert doubtful[systems == system].mean() <= 0.1, system
-    assert doubtful.mean() <= 0.05
+    evaluator: Evaluator = load(name)
+    beyond = []
+    for each in SETS:
+        examples = read_judged(str(tmp_path / f"{each}.jsonl")).examples
+        batch = Batch(examples)
+        found = {**evaluator.inapplicable(batch), **evaluator.doubts(batch)}
+        doubtful = np.logical_or.reduce(list(found.values()))
+        systems = np.array([example.system for example in examples])
+        for system in np.unique(systems):
+            assert doubtful[systems == system].mean() <= 0.1, (each, system)
+        assert doubtful.mean() <= 0.05
+        beyond.append(doubtful)
+    assert np.concatenate(beyond).mean() <= 0.02
 
 
 def test_metrics_that_compare_words_have_no_doubts() -> None:

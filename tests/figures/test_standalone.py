@@ -12,12 +12,11 @@ import pytest
 
 import rejoinder
 from rejoinder.cli.demo_text import examples_path
-from rejoinder.comparing.page import render_report
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.show.figures import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
 from rejoinder.show.plots import COLOURS, STYLE, Figure, drawn
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.page import render_meta
+from scored_replies import render_report
 
 PANELS: tuple[Panel, ...] = (
     IntervalPanel("Means <b>", (("good & bad", Interval(0.5, 0.4, 0.6)), ("other", Interval(-0.2, -0.3, 0.1)))),
@@ -60,13 +59,11 @@ def comparison() -> rejoinder.Comparison:
 
 
 @pytest.fixture(scope="module")
-def judged() -> rejoinder.MetaReport:
+def judged() -> rejoinder.Trust:
     return rejoinder.trust(examples_path(), metrics=["meteor", "length"], probes=["scatter"])
 
 
-def test_a_notebook_shows_the_figures_of_the_report(
-    comparison: rejoinder.Comparison, judged: rejoinder.MetaReport
-) -> None:
+def test_a_notebook_shows_the_figures_of_the_report(comparison: rejoinder.Comparison, judged: rejoinder.Trust) -> None:
     report = render_report(comparison.table, None, comparison=comparison)
     for figure in (comparison.plot(), comparison.table.plot("length", kind="histogram")):
         marks = re.findall(r"<(?:circle|rect class|path)[^>]*>", figure.svg)
@@ -74,7 +71,7 @@ def test_a_notebook_shows_the_figures_of_the_report(
         assert all(mark in report for mark in marks)
     means = re.findall(r"<circle[^>]*>", judged.plot().svg)
     assert len(means) == 2
-    assert all(mark in render_meta(judged) for mark in means)
+    assert all(mark in judged.page() for mark in means)
 
 
 def test_differences_have_one_row_per_pair(comparison: rejoinder.Comparison) -> None:
@@ -84,7 +81,7 @@ def test_differences_have_one_row_per_pair(comparison: rejoinder.Comparison) -> 
     assert f"{verdict.b} minus {verdict.a}" in found
 
 
-def test_scores_against_ratings(judged: rejoinder.MetaReport) -> None:
+def test_scores_against_ratings(judged: rejoinder.Trust) -> None:
     assert judged.plot("meteor").svg.count("<circle") == len(judged.judged)
     study = judged.dimensions[0].studies[0]
     assert study.plot().svg.count("<circle") == 2 * len(judged.judged)
@@ -108,7 +105,7 @@ def test_plans_and_preferences_are_drawn() -> None:
     assert {"new", "old"} <= set(texts(rejoinder.prefer(choices, resamples=100).plot().svg))
 
 
-def test_wrong_names_are_refused(comparison: rejoinder.Comparison, judged: rejoinder.MetaReport) -> None:
+def test_wrong_names_are_refused(comparison: rejoinder.Comparison, judged: rejoinder.Trust) -> None:
     with pytest.raises(UnknownNameError, match="meteor"):
         comparison.plot("meteer")
     with pytest.raises(UnknownNameError, match="means"):

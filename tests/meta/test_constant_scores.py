@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import rejoinder
-from rejoinder.trusting.page import render_meta
 
 
 def replies(*, equal_replies: bool, equal_ratings: bool) -> list[dict[str, Any]]:
@@ -33,7 +32,7 @@ def test_meta_evaluation(equal_replies: bool, equal_ratings: bool) -> None:
     assert math.isnan(row.measured["pearson"].interval.estimate)
     assert "length" in str(report)
     assert report.to_dict()
-    assert render_meta(report)
+    assert report.page()
 
 
 def test_scores_and_comparison() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.trust import DimensionReport, MetaReport, finding, trust
+from rejoinder.trusting.trust import DimensionReport, Trust, finding, trust
 
 
 @cache
-def report() -> MetaReport:
+def report() -> Trust:
     rng = np.random.default_rng(0)
     words = [f"word{number}" for number in range(20)]
     records = []
@@ -72,4 +72,4 @@ def test_latex_has_a_row_per_metric() -> None:
     latex = report().to_latex()
     assert latex.count(r"\\") == 4
     assert r"\textbf{" in latex
-    assert latex.startswith(r"\begin{tabular}{lrrrrr}")
+    assert latex.startswith(r"\begin{tabular}{lrrrrrrr}")

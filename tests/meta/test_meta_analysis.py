@@ -12,9 +12,10 @@ import pytest
 
 import rejoinder
 from rejoinder.cli import main
+from rejoinder.show.document import Document
 from rejoinder.show.figures import IntervalPanel
+from rejoinder.show.forms import terminal_text
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.page import render_meta_analysis
 from rejoinder.trusting.pooled import forest
 
 
@@ -43,12 +44,12 @@ def files(folder: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def analysis(tmp_path_factory: pytest.TempPathFactory) -> rejoinder.MetaAnalysis:
+def analysis(tmp_path_factory: pytest.TempPathFactory) -> rejoinder.PooledTrust:
     folder = tmp_path_factory.mktemp("sets")
     return rejoinder.trust(*files(folder), metrics=["length", "distinct-1"], resamples=50)
 
 
-def test_the_mean_lies_between_the_sets(analysis: rejoinder.MetaAnalysis) -> None:
+def test_the_mean_lies_between_the_sets(analysis: rejoinder.PooledTrust) -> None:
     row = analysis.rows[0]
     estimates = [interval.estimate for interval in row.sets.values()]
     assert list(row.sets) == ["one", "two", "three <b>"]
@@ -58,7 +59,7 @@ def test_the_mean_lies_between_the_sets(analysis: rejoinder.MetaAnalysis) -> Non
     assert row.sets["two"] == own
 
 
-def test_the_forms_agree(analysis: rejoinder.MetaAnalysis) -> None:
+def test_the_forms_agree(analysis: rejoinder.PooledTrust) -> None:
     values = analysis.to_dict()
     assert json.loads(json.dumps(values, allow_nan=False)) == values
     assert str(analysis).startswith(values["verdict"])
@@ -68,8 +69,8 @@ def test_the_forms_agree(analysis: rejoinder.MetaAnalysis) -> None:
     assert f"{mean:.3f}" in analysis.to_latex()
 
 
-def test_the_report_has_a_forest_plot_per_metric(analysis: rejoinder.MetaAnalysis) -> None:
-    html = render_meta_analysis(analysis)
+def test_the_report_has_a_forest_plot_per_metric(analysis: rejoinder.PooledTrust) -> None:
+    html = analysis.page()
     assert "Forest plots" in html
     assert html.count("a new set</text>") == 2
     assert "three &lt;b&gt;" in html
@@ -82,7 +83,7 @@ def test_sets_without_an_overall_dimension_use_their_first() -> None:
     )
     assert "B: uses the dimension relevance, the first of relevance, fluency" in analysis.notes
     assert math.isnan(analysis.rows[0].pooled.prediction.low)  # two sets say nothing about a third
-    assert "new set is expected" not in analysis.verdict()
+    assert "new set is expected" not in analysis.verdict
 
 
 def test_the_verb_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +118,7 @@ def test_wrong_calls_from_python(tmp_path: Path) -> None:
 
 def test_a_forest_plot_as_text() -> None:
     panel = IntervalPanel("m", (("a", Interval(0.5, 0.0, 1.0)), ("b", Interval(1.0, math.nan, math.nan))))
-    lines = forest(panel, width=11).splitlines()
+    lines = terminal_text(Document("", [forest(panel, width=11)]), 80).splitlines()
     assert lines[0].startswith("m  0.00   1.00")
     assert "─────●─────" in lines[2]
     assert "┊         ●" in lines[3]

@@ -112,7 +112,7 @@ def test_compare_weights_labels_by_their_probabilities(scored: Path) -> None:
     human = compare(replies(), metrics="length", labels=labelled(made)).human
     assert human is not None
     assert human.weighted
-    assert "weighted by the probabilities" in str(human)
+    assert "weighted by the probabilities" in human.title
     words = [len(reply["response"].split()) for reply in replies()]
     truth = float(np.mean(words[:N])) / 5
     assert human.means["A"].interval.estimate == pytest.approx(truth, abs=1e-6)  # the metric predicts it perfectly

@@ -43,7 +43,7 @@ def test_the_story_of_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(demo_text, "compare", fast)
     story = tell_versions(tmp_path)
     compared = fast(*VERSIONS)
-    assert story["Answer"] == compared.headline()[0]
+    assert story["Answer"] == compared.sentences[0]
     assert [each["what"] for each in story["Three replies"]] == [
         "Most in favour of new",
         "Typical",
@@ -76,7 +76,7 @@ def test_the_story_of_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     story = tell_metrics(tmp_path)
     compared = rejoinder.compare(examples_path(), metrics=metrics)
     assert list(story) == ["Who wins", "How sure", "Trust", "Fooled", "Watch out", "Ratings"]
-    assert story["Who wins"] == compared.headline()[0]
+    assert story["Who wins"] == compared.sentences[0]
     assert "specificity prefers off-topic, although good has the best ratings." in story["Fooled"]
     assert story["Watch out"].startswith("55 of 64 replies of generic are stock replies (")
     assert "None was collected from people" in story["Ratings"]

@@ -12,7 +12,7 @@ import pytest
 
 import rejoinder
 from rejoinder.comparing.compare import compare_table
-from rejoinder.comparing.page import render_report
+from scored_replies import render_report
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rejoinder.data.contexts import GroupFinder
-from rejoinder.scoring.replies_page import percentile_of, percentiles, ranked_metrics, rows_to_show, standing
+from rejoinder.scoring.chosen_rows import percentile_of, percentiles, ranked_metrics, rows_to_show, standing
 from rejoinder.scoring.table import ScoreTable
 from scored_replies import NAN, random_table, table_of
 

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rejoinder.comparing.page import render_report
 from rejoinder.data.contexts import Grouping
 from rejoinder.scoring.replies_page import NEEDS_SCRIPT
 from rejoinder.scoring.table import ScoreTable, Slices
 from rejoinder.types import Example
-from scored_replies import HOSTILE, examples_for, hostile_table, random_table
+from scored_replies import HOSTILE, examples_for, hostile_table, random_table, render_report
 
 pytestmark = pytest.mark.browser
 

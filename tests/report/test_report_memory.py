@@ -10,7 +10,7 @@ import pytest
 
 from rejoinder.comparing.compare import compare_table
 from rejoinder.data.contexts import GroupFinder
-from rejoinder.scoring.replies_page import rows_to_show
+from rejoinder.scoring.chosen_rows import rows_to_show
 from rejoinder.scoring.table import ScoreTable
 
 REPLIES = 200_000

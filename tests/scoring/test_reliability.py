@@ -1,70 +1,165 @@
-"""How many replies of each system a metric cannot be relied on for, counted in one process or several."""
+"""Languages and repeated replies of a table, a verdict in spite of doubts, and what is never told."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rejoinder.arrays import Bools
+import rejoinder
+from rejoinder.comparing.compare import compare_table
+from rejoinder.data.contexts import Grouping
+from rejoinder.errors import DataError
 from rejoinder.metrics.batch import Batch
-from rejoinder.metrics.overlap import Length
-from rejoinder.scoring.reliability import Doubt, DoubtCounter, reason
+from rejoinder.scoring.check import check
+from rejoinder.scoring.chosen_rows import rows_to_show
+from rejoinder.scoring.reliability import Doubt, LanguageCounter, RepetitionCounter
+from rejoinder.scoring.table import ScoreTable
+from rejoinder.stats.means import Outcomes
+from rejoinder.text.language import UNKNOWN, language, languages
 from rejoinder.types import Example
 
-
-@dataclass(frozen=True, kw_only=True)
-class Prose(Length):
-    """Cannot judge verse, nor replies that shout."""
-
-    name: ClassVar[str] = "prose"
-
-    def doubts(self, batch: Batch) -> Mapping[str, Bools]:
-        patterns = {"in verse": "\n", "in capitals": "^[A-Z]+$"}
-        return {kind: batch.responses.str.contains(pattern).to_numpy() for kind, pattern in patterns.items()}
+FRENCH = "Je ne sais pas du tout ce que vous voulez dire."
 
 
-REPLIES = ("a\nb", "plain", "LOUD", "A\nB", "plain", "plain", "a\nb")
-EXAMPLES = [Example(str(row), (), text, system="ab"[row % 2]) for row, text in enumerate(REPLIES)]
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("I don't know what you mean.", "en"),
+        (FRENCH, "fr"),
+        ("Das weiß ich leider auch nicht so genau.", "de"),
+        ("はい", "ja"),
+        ("네, 알겠습니다", "ko"),
+        ("我不知道。", "zh"),
+        ("", UNKNOWN),
+        ("ok", UNKNOWN),
+        ("42 :-)", UNKNOWN),
+        ("\ud800", UNKNOWN),
+        ("Gotcha.", UNKNOWN),
+    ],
+)
+def test_the_language_of_a_text(text: str, code: str) -> None:
+    assert language(text) == code
 
 
-def counted(*parts: slice) -> DoubtCounter:
-    counter = DoubtCounter(Prose(), ("a", "b", "c"))
-    for part in parts:
-        some = EXAMPLES[part]
-        counter.add(Batch(some), np.array(["ab".index(example.system) for example in some], np.int32))
-    return counter
+def test_only_the_beginning_of_a_text_is_read() -> None:
+    assert languages(["I think so, too. " * 50 + FRENCH * 100]) == ["en"]
 
 
-WHOLE = {"a": Doubt(4, 3, {"in verse": 2, "in capitals": 1}), "b": Doubt(3, 1, {"in verse": 1})}
+def replies(system: str, texts: list[str]) -> list[Example]:
+    return [Example(f"{row}", (f"What about {row}?",), text, system=system) for row, text in enumerate(texts)]
 
 
-def test_counts_per_system() -> None:
-    assert counted(slice(0, 7)).found() == WHOLE == counted(slice(0, 3), slice(3, 7)).found()
+def test_languages_are_counted_by_system_in_any_number_of_parts() -> None:
+    examples = [*replies("a", [FRENCH, "I think so, too."]), *replies("b", [FRENCH, FRENCH])]
+    first, second = LanguageCounter(("a", "b")), LanguageCounter(("a", "b"))
+    first.add(Batch(examples[:3]), np.array([0, 0, 1]))
+    second.add(Batch(examples[3:]), np.array([1]))
+    first.merge(second.state())
+    assert first.found() == {"a": {"en": 1, "fr": 1}, "b": {"fr": 2}}
+    empty = LanguageCounter(("a",))
+    empty.merge(empty.state())
+    assert empty.found() == {}
 
 
-def test_counts_of_several_processes_are_those_of_one() -> None:
-    first, second = counted(slice(0, 3)), counted(slice(3, 7))
-    merged = DoubtCounter(Prose(), ("a", "b", "c"))
-    for part in (first, second, DoubtCounter(Prose(), ("a", "b", "c"))):
-        merged.merge(part.state())
-    assert merged.found() == WHOLE
+QUIET = pytest.mark.filterwarnings("ignore::rejoinder.metrics.base.ScoreWarning")
 
 
-@pytest.mark.parametrize(("doubtful", "large"), [(0, False), (10, False), (11, True), (100, True)])
-def test_more_than_a_tenth_is_too_many(doubtful: int, large: bool) -> None:
-    assert Doubt(100, doubtful, {}).is_large is large
+@QUIET
+def test_a_table_has_the_languages_where_a_metric_depends_on_them() -> None:
+    examples = replies("a", [FRENCH, "I think so, too."])
+    table = rejoinder.score(examples, ["default-fast"])
+    assert table.languages == {"a": {"en": 1, "fr": 1}}
+    assert table.to_dict()["languages"] == table.languages
+    assert rejoinder.score(examples, ["length"]).languages == {}
 
 
-def test_the_reason_names_systems_and_kinds() -> None:
-    fine = Doubt(100, 10, {"in verse": 10})
-    assert not reason("prose", {"a": fine}, ("a", "b"))
-    told = reason("prose", {**WHOLE, "c": fine}, ("a", "b", "c"))
-    assert told.startswith("prose cannot judge 3 of 4 replies of a (2 in verse, 1 in capitals) and 1 of 3 replies of b")
-    assert " of c" not in told
-    assert "of b" not in reason("prose", WHOLE, ("a",))
-    many = {f"s{number}": WHOLE["b"] for number in range(9)}
-    assert "and many replies of 6 other systems: " in reason("prose", many, tuple(many))
+def test_check_counts_languages_by_system() -> None:
+    found = check([*replies("a", [FRENCH, "ok"]), *replies("b", ["I think so, too."])])
+    assert found.languages == {"a": {"fr": 1, UNKNOWN: 1}, "b": {"en": 1}}
+    assert "a: French 1, unknown 1; b: English 1" in str(found)
+
+
+@QUIET
+def test_one_reply_to_many_contexts_is_noted() -> None:
+    said = ["I think so, too."] * 12 + [f"I like number {row}." for row in range(28)]
+    table = rejoinder.score([*replies("a", said), *replies("b", [f"Yes, {row}." for row in range(40)])], ["length"])
+    assert table.notes == ("one and the same reply of a is given to 12 of 40 contexts",)
+    counter, other = RepetitionCounter(("",)), RepetitionCounter(("",))
+    counter.add(Batch(replies("", said[:3])), np.zeros(3, np.int64))
+    assert counter.notes() == []
+    other.add(Batch(replies("", said)), np.zeros(40, np.int64))
+    counter.merge(other.state())
+    assert counter.notes() == ["one and the same reply is given to 12 of 40 contexts"]
+
+
+@QUIET
+def test_a_doubtful_metric_decides_where_that_is_allowed() -> None:
+    rng, words = np.random.default_rng(0), ["go", "stay", "eat", "wait", "call"]
+    lists = [f"You can:\n- {' '.join(rng.choice(words, 4))}\n- or not" for _ in range(20)]
+    good = [f"That sounds really {word}, what are you going to do there?" for word in words * 4]
+    examples = [*replies("a", lists), *replies("b", good)]
+    refused = rejoinder.compare(examples, metrics=["default-fast"])
+    assert not refused.decided
+    assert refused.better is None
+    decided = rejoinder.compare(examples, metrics=["default-fast"], allow_doubtful=True)
+    assert decided.decided
+    assert decided.decisive_verdicts[0].p_adjusted == refused.decisive_verdicts[0].p_adjusted
+    [note] = [note for note in decided.notes if "in spite of a doubt" in note]
+    assert note.startswith("decided in spite of a doubt: default-fast cannot judge 20 of 20 replies of a (")
+    assert decided.table.doubts == refused.table.doubts
+    with pytest.raises(rejoinder.RejoinderError, match="allow_doubtful"):
+        rejoinder.compare(examples, metrics=["default-fast"], allow_doubtful="yes")  # type: ignore[arg-type]
+
+
+def table(scores: dict[str, np.ndarray], **more: object) -> ScoreTable:
+    """Two systems with the same contexts, the first half of each column and the second."""
+    rows = len(next(iter(scores.values())))
+    contexts = np.tile(np.arange(rows // 2), 2)
+    return ScoreTable(
+        scores=scores,
+        signatures={label: f"{label}|v:0" for label in scores},
+        system_names=("a", "b"),
+        system_of=np.repeat(np.array([0, 1], np.int32), rows // 2),
+        ranges=dict.fromkeys(scores, (0.0, 1.0)),
+        grouping=Grouping(contexts, contexts),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_rounded_copies_are_identical() -> None:
+    a = np.random.default_rng(1).uniform(size=64)
+    [verdict] = compare_table(table({"m": np.concatenate([a, np.round(a, 6)])})).verdicts
+    assert verdict.outcome == "identical"
+    assert verdict.outcomes == Outcomes(0.0, 1.0, 0.0)
+
+
+def test_specificity_is_no_quality() -> None:
+    a = np.random.default_rng(1).uniform(0, 0.5, size=30)
+    [verdict] = compare_table(table({"specificity": np.concatenate([a, a + 0.4])})).verdicts
+    assert verdict.outcome == "higher"
+    assert verdict.better is None
+
+
+def test_what_contradicts_the_labels_is_not_shown_first() -> None:
+    scores = table({"m": np.array([0.9, 0.5, 0.2, 0.1, 0.4, 0.6])})
+    assert rows_to_show(scores).contrasts[0] == (0, 3)
+    labelled = replace(scores, labels=np.array([1.0, np.nan, 1.0, 5.0, np.nan, 5.0]))
+    shown = rows_to_show(labelled).contrasts
+    assert shown[-1] == (0, 3)
+    assert len(shown) == 3
+
+
+@QUIET
+def test_doubts_count_what_does_not_apply() -> None:
+    examples = [*replies("a", [FRENCH, "Do:\n- this\n- that", "I think so, too."])]
+    assert rejoinder.score(examples, ["default-fast"]).doubts["default-fast"]["a"] == Doubt(
+        3, 2, {"in another language than English": 1, "with lists, headings, tables or code": 1}, 1
+    )
+
+
+def test_a_field_that_may_hold_human_scores_is_named() -> None:
+    rows = [{"id": "1", "response": "Hi.", "context": ["Hello."], "human": 3}]
+    with pytest.raises(DataError, match="--field scores=human"):
+        rejoinder.trust(rows, metrics=["length"])

@@ -14,6 +14,7 @@ from rejoinder.stats.intervals import Interval, Sums
 from rejoinder.stats.mean_tests import Draws, sign_flip_test
 from rejoinder.stats.means import (
     Equivalence,
+    Outcomes,
     compare_paired,
     compare_unpaired,
     hedges_g,
@@ -326,7 +327,8 @@ def test_few_units_are_permuted_in_every_way_but_one() -> None:
 
 
 def test_effect_sizes_on_hand_checked_values() -> None:
-    assert compare_paired([0.0, 0.0, 0.0], [1.0, 2.0, 3.0]).effect_size == 2  # mean 2, deviation 1
+    assert compare_paired([0.0, 0.0, 0.0], [1.0, 2.0, 3.0]).power_effect == 2  # mean 2, deviation 1
+    assert math.isnan(compare_paired([0.0], [1.0]).power_effect)
     assert math.isnan(compare_paired([0.0], [1.0]).effect_size)
     # Means 2 and 4, both of variance 1, 4 degrees of freedom: 2 (1 - 3 / 15).
     assert hedges_g(np.array([1.0, 2.0, 3.0]), np.array([3.0, 4.0, 5.0])) == pytest.approx(1.6)
@@ -336,11 +338,35 @@ def test_a_constant_difference_has_no_effect_size() -> None:
     """.1 + .2 is not quite .3: the deviation of such differences is rounding, and not what to divide by."""
     a = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9])
     found = compare_paired(a, a + 0.2)
-    assert math.isnan(found.effect_size)
+    assert math.isnan(found.power_effect)
+    assert found.effect_size == pytest.approx(hedges_g(a, a + 0.2))
     assert math.isnan(found.needed())
     assert found.p_value == found.smallest_p
     assert math.isnan(standardised(1.0, 0.0))
     assert math.isnan(hedges_g(np.full(4, 0.1), np.full(4, 0.3)))
+
+
+def test_an_effect_has_one_size_whatever_the_pairing() -> None:
+    rng = np.random.default_rng(8)
+    a = rng.normal(size=40)
+    b = a + rng.normal(0.3, 0.2, size=40)
+    paired, unpaired = compare_paired(a, b), compare_unpaired(a, b)
+    assert paired.effect_size == pytest.approx(unpaired.effect_size)
+    assert paired.power_effect > 2 * unpaired.power_effect  # pairing helps to detect it
+
+
+def test_differences_below_the_resolution_are_ties() -> None:
+    rng = np.random.default_rng(9)
+    a = rng.uniform(1, 5, 64)
+    b = a + rng.uniform(-4e-7, 4e-7, 64)
+    for found in (compare_paired(a, b, limits=(1.0, 5.0)), compare_paired(a, b)):
+        assert found.outcomes == Outcomes(0.0, 1.0, 0.0)
+        assert found.p_value == 1
+        assert found.difference.estimate == 0
+    assert compare_paired(a, a + 1e-3, limits=(1.0, 5.0)).outcomes == Outcomes(1.0, 0.0, 0.0)
+    unpaired = compare_unpaired(a, b, limits=(1.0, 5.0)).outcomes
+    assert unpaired.ties == 1 / 64  # each with its own copy
+    assert unpaired.wins + unpaired.ties + unpaired.losses == 1
 
 
 def test_cliffs_delta_is_the_rescaled_u_statistic() -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
 
+from rejoinder.comparing.comparison import Comparison
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Example
 
@@ -65,6 +70,30 @@ def examples_for(table: ScoreTable) -> dict[int, Example]:
         )
         for row, system in enumerate(table.system_of.tolist())
     }
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Replies that a result keeps for its report."""
+
+    examples: Mapping[int, Example]
+
+    def take(self, rows: Collection[int]) -> dict[int, Example]:
+        return {row: self.examples[row] for row in rows if row in self.examples}
+
+
+def render_report(
+    table: ScoreTable,
+    examples: Mapping[int, Example] | None,
+    *,
+    title: str = "Reply scores",
+    comparison: Comparison | None = None,
+) -> str:
+    """The page of a table, or of its comparison, with these texts."""
+    kept: Any = None if examples is None else Kept(examples)
+    if comparison is not None:
+        return replace(comparison, table=replace(table, replies=kept)).page(title=title)
+    return replace(table, replies=kept).page(title=title)
 
 
 def hostile_table() -> tuple[ScoreTable, dict[int, Example]]:

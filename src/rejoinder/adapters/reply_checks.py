@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from rejoinder.comparing.compare import compare, compare_table
-from rejoinder.comparing.comparison import Comparison, Gate, gate
-from rejoinder.comparing.page import summary_section
+from rejoinder.comparing.comparison import Comparison
+from rejoinder.comparing.verdict import Gate, gate
 from rejoinder.data.records import Fields
 from rejoinder.errors import RejoinderError
+from rejoinder.scoring.page import table_means
 from rejoinder.scoring.score import Metrics, score
 from rejoinder.scoring.table import ScoreTable
-from rejoinder.show.html import Section, render_page
-from rejoinder.show.markup import element, escaped, joined
+from rejoinder.show.document import Say, Section
+from rejoinder.show.html import render_page
 
 T = TypeVar("T")
 
@@ -123,6 +124,5 @@ def _named(replies: Any, otherwise: str) -> str:
 
 def _section(title: str, table: ScoreTable, found: Gate | None = None) -> Section:
     """The reason of a check, notes, and the means."""
-    verdict = element("p", found.reason, dir="auto") if found else escaped("")
-    notes = element("ul", *(element("li", note, dir="auto") for note in table.notes)) if table.notes else escaped("")
-    return Section(title, joined([verdict, notes, summary_section(table).html_body]))
+    said = [Say([found.reason])] if found else []
+    return Section(title, [*said, Say(table.notes, lines=True), *table_means(table)])

@@ -12,15 +12,12 @@ import numpy as np
 
 from rejoinder.comparing.compare import compare, compare_table
 from rejoinder.comparing.comparison import Comparison
-from rejoinder.comparing.page import render_report
 from rejoinder.data.source import read
 from rejoinder.evaluators.blend.notes import StockReplyCounter
 from rejoinder.folders.outputs import write_text
 from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.replies_page import rows_to_show
 from rejoinder.show.text import SMALLEST_P, counted, interval_text, names_text, number_text, p_statement, share_text
-from rejoinder.trusting.page import render_meta
-from rejoinder.trusting.trust import MetaReport, trust
+from rejoinder.trusting.trust import Trust, trust
 from rejoinder.types import Example
 
 REPORTS = ("report.html", "meta.html")
@@ -33,14 +30,6 @@ def examples_path(name: str = "demo") -> Path:
     return Path(str(files("rejoinder") / "examples" / f"{name}.jsonl"))
 
 
-def _write_report(comparison: Comparison, folder: Path, title: str) -> None:
-    """Write the report of the comparison."""
-    table, shown = comparison.table, rows_to_show(comparison.table, primary=comparison.primary.metric)
-    texts = comparison.replies.take(shown.needed) if comparison.replies else {}
-    page = render_report(table, texts, title=title, chosen=shown, comparison=comparison)
-    write_text(folder / REPORTS[0], page)
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # Is the new version of an assistant better than the old one?
 
@@ -49,12 +38,12 @@ def tell_versions(folder: Path) -> dict[str, Any]:
     """Compare the two versions of the assistant and write the report: heading -> what was found."""
     paths = [examples_path(f"assistant-{name}") for name in ("old", "new")]
     comparison = compare(*paths)
-    _write_report(comparison, folder, "Two versions of an assistant")
+    write_text(folder / REPORTS[0], comparison.page(title="Two versions of an assistant"))
     texts = [example for path in paths for example in read(path)]
     written = [json.loads(line) for line in paths[0].read_text(encoding="utf-8").splitlines()]
     return {
         "Question": "Is the new version of this assistant better than the old one?",
-        "Answer": comparison.headline()[0],
+        "Answer": comparison.sentences[0],
         "How sure": _how_sure(comparison),
         "Three replies": [*_three_replies(comparison, texts)],
         "What would mislead": " ".join(_misleading(comparison)),
@@ -67,7 +56,7 @@ def _how_sure(comparison: Comparison) -> str:
     """The interval in words; where no version is better, what the comparison says after its first sentence."""
     (verdict,) = comparison.decisive_verdicts
     if comparison.better is None:
-        return " ".join(comparison.headline()[1:3])
+        return " ".join(comparison.sentences[1:3])
     limits = comparison.table.limits(verdict.metric)
     scale = "" if limits is None else f" on a scale from {limits[0]:g} to {limits[1]:g}"
     low, high = sorted((abs(verdict.result.difference.low), abs(verdict.result.difference.high)))
@@ -148,13 +137,13 @@ def tell_metrics(folder: Path) -> dict[str, str]:
     path = examples_path()
 
     comparison = compare(path)
-    _write_report(comparison, folder, f"Replies of {path.name}")
+    write_text(folder / REPORTS[0], comparison.page(title=f"Replies of {path.name}"))
     judged = trust(path, probes=["scatter"])
-    write_text(folder / REPORTS[1], render_meta(judged))
+    write_text(folder / REPORTS[1], judged.page())
     return {
-        "Who wins": comparison.headline()[0],
+        "Who wins": comparison.sentences[0],
         "How sure": _certainty(comparison),
-        "Trust": " ".join(judged.headline()[:2]),
+        "Trust": " ".join(judged.sentences[:2]),
         "Fooled": " ".join(_fooled(comparison, judged)),
         "Watch out": "; ".join(_stock_replies(path)) + ".",
         "Ratings": "for illustration only: each system has a fixed rating, except some weak replies of good. None was "
@@ -183,7 +172,7 @@ def _certainty(comparison: Comparison) -> str:
     )
 
 
-def _fooled(comparison: Comparison, judged: MetaReport) -> Iterator[str]:
+def _fooled(comparison: Comparison, judged: Trust) -> Iterator[str]:
     """Which metrics prefer a system that the ratings do not, or rate one level with the best; the primary one first."""
     ratings = judged.dimensions[0].scored.human
     systems = np.array(judged.judged.systems)

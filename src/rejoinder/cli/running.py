@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import string
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +26,8 @@ from rejoinder.errors import CallError
 from rejoinder.options import Parameter, described
 
 if TYPE_CHECKING:
-    from rejoinder.scoring.costs import CostPlan
+    from rejoinder.judge.cost import CostPlan
+    from rejoinder.show.document import Result
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,10 @@ class Verb:
     """What judges would be sent, for --dry-run."""
     kept: Callable[[argparse.Namespace], str] | None = None
     """Says what is kept when the verb is interrupted; "" where nothing is."""
-    page: Callable[[Any, argparse.Namespace], str] | None = None
-    """Makes the HTML report of the result."""
+    title: Callable[[argparse.Namespace], str] = lambda _: ""
+    """The title of the report; the result's own without it."""
     was_finished: Callable[[Any], bool] | None = None
     """Whether an earlier run had finished the same output, which is then all that is said."""
-    notes: Callable[[Any], Iterable[str]] = lambda result: getattr(result, "notes", ())
     checks: Callable[[Any, argparse.Namespace], Checks] | None = None
     prints: bool = True
     """Whether the result is printed; a model is not."""
@@ -117,7 +117,7 @@ def run(verb: Verb, arguments: argparse.Namespace) -> int:
     if verb.instead is not None and (code := verb.instead(arguments)) is not None:
         return code
     if verb.costs is not None and arguments.dry_run:
-        show_costs(verb.costs(arguments), arguments)
+        _show(verb.costs(arguments), arguments, Checks())
         return 0
     report: str | None = getattr(arguments, "report", None)
     with ExitStack() as stack:
@@ -129,15 +129,15 @@ def run(verb: Verb, arguments: argparse.Namespace) -> int:
             if verb.kept is not None and (kept := verb.kept(arguments)):
                 say(kept, arguments)
             raise
-        if report is not None and verb.page is not None:
-            write_text(Path(report), verb.page(result, arguments))
+        if report is not None:
+            write_text(Path(report), page(result, arguments, verb.title(arguments)))
     if verb.was_finished is not None and verb.was_finished(result):
         say(f"{arguments.output} is finished: there is nothing left to do", arguments)
         if not arguments.json:
             return 0
     checks = Checks() if verb.checks is None else verb.checks(result, arguments)
     if verb.prints:
-        _show(verb, result, arguments, checks)
+        _show(result, arguments, checks)
     if verb.told and all(getattr(arguments, name) for _, name, _, _ in string.Formatter().parse(verb.told) if name):
         say(verb.told.format_map(vars(arguments)), arguments)
     if report is not None:
@@ -177,23 +177,23 @@ def call_of(place: str, arguments: argparse.Namespace) -> tuple[list[Any], dict[
     return positional, named
 
 
-def _show(verb: Verb, result: Any, arguments: argparse.Namespace, checks: Checks) -> None:
+def _show(result: Result, arguments: argparse.Namespace, checks: Checks) -> None:
     if arguments.json:
         print_json(result.to_dict() | checks.shown)
     elif getattr(arguments, "latex", False):
         put(result.to_latex())
-    elif "details" in verb.forms:
-        put(result.text(terminal_width(), details=arguments.details))
     else:
-        put(result.text(terminal_width()) if hasattr(result, "text") else result)
-    for note in verb.notes(result):
+        put(result.text(terminal_width(), details=getattr(arguments, "details", False)))
+    for note in result.notes:
         say(f"note: {note}", arguments)
     say_skipped(getattr(result, "skipped", ()), arguments)
 
 
-def show_costs(found: CostPlan, arguments: argparse.Namespace) -> None:
-    """Print what the judges would be sent."""
-    if arguments.json:
-        print_json({"dry_run": True, **found.to_dict()})
-    else:
-        put(found)
+def page(result: Result, arguments: argparse.Namespace, title: str) -> str:
+    """The report of a result; a limit on the cost also holds while it asks judges for reasons."""
+    from rejoinder.scoring.run import judges_limited
+
+    judges: Any = getattr(result, "metrics", {}) if "max_cost" in arguments else {}
+    most = arguments.max_cost if isinstance(judges, Mapping) and judges else None
+    with judges_limited(judges.values() if isinstance(judges, Mapping) else (), most, quiet=arguments.quiet):
+        return result.page(texts=not getattr(arguments, "no_texts", False), title=title)

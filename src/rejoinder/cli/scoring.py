@@ -1,10 +1,10 @@
-"""`score` and the report of `compare`: what these verbs show of a run besides its table."""
+"""`score` and `report`: what these verbs show besides the table of scores."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rejoinder.cli.output import (
     check_failed,
@@ -16,11 +16,10 @@ from rejoinder.cli.output import (
     say_skipped,
     terminal_width,
 )
-from rejoinder.cli.running import call_of, called, options_named
+from rejoinder.cli.running import call_of, called, options_named, page
 from rejoinder.options import described
 
 if TYPE_CHECKING:
-    from rejoinder.comparing.comparison import Comparison
     from rejoinder.scoring.table import ScoreTable
 
 
@@ -62,8 +61,7 @@ def score(arguments: argparse.Namespace) -> int:
             replies.copies = True  # cheaper than to parse the replies once more for the report
         table = ready.table()
         if arguments.report:
-            page = _page(table, table.replies, table.reasoning, arguments, title=f"Replies of {ready.source.name}")
-            write_text(Path(arguments.report), page)
+            write_text(Path(arguments.report), page(table, arguments, f"Replies of {ready.source.name}"))
     if arguments.log:
         from rejoinder.adapters.mlflow import log_scores
 
@@ -98,38 +96,9 @@ def report(arguments: argparse.Namespace) -> int:
         table: ScoreTable = called("scoring.reported:read_scores", arguments)
         if table.replies is None:
             say("note: without --replies the report has no texts", arguments)
-        arguments.no_texts = False
-        write_text(target, _page(table, table.replies, {}, arguments, title=f"Scores of {scores}"))
+        write_text(target, table.page(title=f"Scores of {scores}"))
     if arguments.json:
         print_json({"report": str(target), **table.to_dict()})
     else:
         say(f"report: {target}", arguments)
     return 0
-
-
-def page_of_comparison(found: Comparison, arguments: argparse.Namespace) -> str:
-    """The report of a comparison, with the texts of some replies."""
-    from rejoinder.scoring.run import judges_limited
-
-    title, judges = ", ".join(arguments.replies or arguments.scores), found.metrics
-    with judges_limited(judges.values(), arguments.max_cost if judges else None, quiet=arguments.quiet):
-        return _page(found.table, found.replies, judges, arguments, title=title, comparison=found)
-
-
-def _page(
-    table: ScoreTable,
-    replies: Any,
-    metrics: Any,
-    arguments: argparse.Namespace,
-    *,
-    title: str,
-    comparison: Comparison | None = None,
-) -> str:
-    """The report of a table of scores; without replies it has no texts, without metrics no reasons."""
-    from rejoinder.comparing.page import render_report
-    from rejoinder.scoring.replies_page import reasons_of, rows_to_show
-
-    chosen = rows_to_show(table, primary=comparison.primary.metric if comparison else None, seed=table.seed)
-    examples = None if replies is None or arguments.no_texts else replies.take(chosen.needed)
-    reasons = reasons_of(metrics or {}, examples or {})
-    return render_report(table, examples, title=title, chosen=chosen, comparison=comparison, reasons=reasons)

@@ -13,7 +13,7 @@ from rejoinder.errors import CallError
 from rejoinder.options import origin_of, unit_given
 
 if TYPE_CHECKING:
-    from rejoinder.scoring.costs import CostPlan
+    from rejoinder.judge.cost import CostPlan
 
 # What single verbs check and say.
 
@@ -148,7 +148,7 @@ def _pair_costs(arguments: argparse.Namespace) -> CostPlan:
 def _gate(comparison: Any, arguments: argparse.Namespace) -> Checks:
     if arguments.fail_if is None:
         return Checks()
-    checked = located("comparing.comparison:gate")(comparison, arguments.fail_if)
+    checked = located("comparing.verdict:gate")(comparison, arguments.fail_if)
     reasons = [] if checked.passed else [checked.reason]
     shown = {"check": checked.to_dict()}
     return Checks(reasons, shown=shown) if checked.decided else Checks(undecided=reasons, shown=shown)
@@ -180,8 +180,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             extra=_add_of_compare,
             instead=_asked_in_pairs,
             costs=lambda arguments: _score_costs(arguments, [[each] for each in arguments.replies]),
-            page=lambda found, arguments: located("cli.scoring:page_of_comparison")(found, arguments),
-            notes=lambda found: (*found.table.notes, *found.notes),
+            title=lambda arguments: ", ".join(arguments.replies or arguments.scores),
             checks=_gate,
         ),
         "history": Verb(
@@ -189,15 +188,12 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "comparing.history:history",
             forms="report",
             told="recorded {name}: {folder}/{name}.jsonl",
-            page=lambda found, arguments: located("comparing.history:render_history")(
-                found, f"Releases in {arguments.folder}"
-            ),
+            title=lambda arguments: f"Releases in {arguments.folder}",
         ),
         "trust": Verb(
             "measure which metrics agree with people, on judged replies",
             "trusting.trust:trust",
             forms="latex report",
-            page=lambda found, _: located("trusting.page:render_trust")(found),
             start=_add_scatter,
         ),
         "metrics": Verb("list metrics, evaluators and reply models, or explain one of them", "scoring.cards:describe"),
@@ -217,7 +213,6 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "say how many contexts, raters and labels an evaluation needs, before they are collected",
             "people.plan:plan",
             forms="latex report",
-            page=lambda found, _: located("people.plan:render_plan")(found),
             start=_check_plan,
         ),
         "sample": Verb(
@@ -263,11 +258,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "train an evaluator many times, to test it on new contexts, systems and corpora",
             "trusting.experiment:experiment",
             forms="latex report",
-            page=lambda found, arguments: located("trusting.page:render_studies")(
-                found.title, [found], seed=arguments.seed
-            ),
             kept=_finished_fits,
-            notes=lambda _: (),  # the text has them
         ),
         "reproduce": Verb(
             "print the command that makes a table or figure of the papers again, in a checkout", module="reproduce"

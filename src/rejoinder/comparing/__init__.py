@@ -6,10 +6,9 @@ compare      the verb: systems in pairs, on the contexts that both answered
 systems      which replies belong to which system, and which are paired: from sources of examples, or from scores of
              other tools
 tests        two systems on one metric: the test, and the ranking of three or more
-verdict      what the test decides, and the sentence that says so
+verdict      what the test decides, the sentence that says so, and whether a check passes
 labels       means of human scores, estimated from the scores of all replies and labels of a few
-comparison   what `compare` returns: a verdict in words, a table, JSON, LaTeX, and the condition of a gate
-page         the HTML report of a comparison, or of a table of scores
+comparison   what `compare` returns: its verdict in words, and its document
 release      the recorded scores of one version of a chatbot
 history      the releases of a chatbot in a folder: recorded, compared with each other, and shown as a history
 preferences  which system do people prefer? The ranking from pairwise preferences, and its report

@@ -113,6 +113,10 @@ def compare(
             group=_LABELS,
         ),
     ] = None,
+    allow_doubtful: Annotated[
+        bool,
+        Option("decide by a metric in spite of many replies that it cannot be relied on for; a note says so"),
+    ] = False,
     by: By = (),
     max_cost: MaxCost = None,
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
@@ -140,7 +144,7 @@ def compare(
     not independent, and are permuted together.
 
     `scores` is a table of numbers that exist already (a file or a data frame with id, system and columns of numbers):
-    it is compared instead of replies, and `metrics` may name its columns.
+    it is compared instead of replies, and `metrics` may name its columns. It may also be a table that `score` returned.
 
     `baseline` is a release that `rejoinder history` recorded, the last one of a folder or that of a file in it: the
     replies are those of one system, which is compared with it, without `metrics` by those of the release.
@@ -148,6 +152,8 @@ def compare(
     `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
     comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
+
+    With `allow_doubtful`, a metric decides in spite of many replies that it cannot be relied on for; a note says so.
 
     `by` names fields of the data (or length, turns): systems are then also compared on the replies with each of their
     values, by the primary metric.
@@ -185,6 +191,8 @@ def compare(
             raise CallError("slices need replies: expected no scores next to `by`")
         if unit != "reply":
             raise CallError("a unit is for replies: expected no scores next to `unit`")
+        if isinstance(scores, ScoreTable):
+            return compare_table(scores, primary=primary, margin=margin, allow_doubtful=allow_doubtful)
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
     wanted = choose(metrics)
     joined, seen = join_systems(replies, partial(_opened, grouped=grouped, on_error=on_error, unit=unit), quiet=quiet)
@@ -198,16 +206,16 @@ def compare(
     with judges_limited(run.metrics.values(), max_cost, quiet=quiet):
         table = run.score()
     named = [label for label in run.metrics if label not in wanted.optional]
-    found = compare_table(
-        table, primary=primary, margin=None if labelled else margin, named=named, skipped=joined.messages
-    )
+    about: Any = {"named": named, "skipped": joined.messages, "allow_doubtful": allow_doubtful}
+    found = compare_table(table, primary=primary, margin=None if labelled else margin, **about)
     found = replace(found, coverage=(*seen.notes, *found.coverage))
     if labelled is None:
         return found
     clusters = np.arange(len(table)) if table.grouping is None else table.grouping.clusters
     judged, values = labelled
     human = human_means(table, clusters, values, judged, predictor or found.primary.metric, margin)
-    return replace(found, human=human, margin=margin, notes=(*found.notes, *human.notes))
+    table = replace(found.table, labels=values.values)
+    return replace(found, table=table, human=human, margin=margin, notes=(*found.notes, *human.notes))
 
 
 @dataclass(frozen=True)
@@ -291,10 +299,13 @@ def compare_table(
     margin: float | None = None,
     named: Sequence[str] = (),
     skipped: tuple[str, ...] = (),
+    allow_doubtful: bool = False,
 ) -> Comparison:
     """Compare the systems of a table; `named` are the metrics that the user asked for."""
     pairs = list(combinations(table.system_names, 2))
     decisive = primary if isinstance(primary, Primary) else Primary.of(table, primary, named)
+    doubts = [doubt for label in table.metrics if (doubt := table.doubt(label))] if allow_doubtful else []
+    table = replace(table, allows_doubt=allow_doubtful)
     others = [label for label in table.metrics if label != decisive.metric]
     most = math.ceil(len(pairs) * max(1 / SMALLEST_ADJUSTED, 2 * len(others) / ALPHA))
     tests = PairTests(table, most, FIRST_PERMUTATIONS)
@@ -311,7 +322,8 @@ def compare_table(
             for verdict in verdicts
         ]
     covered = [tests.coverage(a, b) for a, b in pairs]
-    notes = dict.fromkeys(note for told in covered for note in told) if len(pairs) > 1 else {}
+    notes = dict.fromkeys(f"decided in spite of a doubt: {doubt}" for doubt in doubts)
+    notes |= dict.fromkeys(note for told in covered for note in told) if len(pairs) > 1 else {}
     rankings = dict(ranked_systems(tests, verdicts))
     unranked = [label for label, ranked in rankings.items() if ranked is None and not table.doubt(label)]
     if unranked:
@@ -325,7 +337,7 @@ def compare_table(
         table,
         tuple(verdicts),
         decisive,
-        (*clusters, *notes),
+        (*table.notes, *clusters, *notes),
         skipped,
         ranked,
         margin=margin,
@@ -367,9 +379,7 @@ def _verdict(
 ) -> Verdict:
     """The verdict that a test's result leads to, given what is known about the metric and the replies of both."""
     grouping = table.grouping
-    # A metric without an upper limit, such as a length, does not say whether higher scores are better.
-    says = np.isfinite(table.ranges.get(metric, (0.0, 1.0))[1])
-    better = table.higher_is_better.get(metric, True) if says else None
+    better = table.higher_is_better.get(metric, True) if table.says_better(metric) else None
     found = Verdict(metric, a, b, result, p_adjusted, better, level, doubt=table.doubt(metric, (a, b)))
     return found if grouping is None else replace(found, unit=grouping.unit, paired_by=grouping.paired_by)
 

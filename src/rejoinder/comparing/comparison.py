@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
 from rejoinder.comparing.labels import HumanDifference, HumanMeans
 from rejoinder.comparing.tests import Ranking
-from rejoinder.comparing.verdict import Verdict, claim, needed_text
-from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.comparing.verdict import FailIf, Gate, Verdict, claim, gate, needed_text
+from rejoinder.data.replay import Replay
+from rejoinder.errors import UnknownNameError
+from rejoinder.metrics.base import Metric
+from rejoinder.scoring.advice import meaning
+from rejoinder.scoring.page import MOST_PLOTTED, counts_of, interval_of, page_blocks
 from rejoinder.scoring.reliability import REMEDY
 from rejoinder.scoring.table import CAUTION, Primary, ScoreTable
-from rejoinder.show.figures import IntervalPanel
-from rejoinder.show.plots import Figure
-from rejoinder.show.text import (
-    NOTEBOOK_WIDTH,
-    bounds_text,
-    counted,
-    decimals_of,
-    grid,
-    interval_text,
-    latex_safe,
-    latex_table,
-    names_text,
-    number_text,
-    p_text,
-    share_text,
-    signed,
-    text_html,
-    wrapped,
+from rejoinder.show.document import (
+    NOT_LATEX,
+    PAGE,
+    TERMINAL,
+    Answer,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Marked,
+    PValue,
+    Result,
+    Say,
+    Section,
+    Share,
+    System,
+    Table,
+    renamed,
 )
-
-if TYPE_CHECKING:
-    from rejoinder.data.replay import Replay
-    from rejoinder.metrics.base import Metric
-    from rejoinder.stats.intervals import Interval
+from rejoinder.show.figures import IntervalPanel
+from rejoinder.show.html import system_label
+from rejoinder.show.plots import Figure
+from rejoinder.show.text import counted, names_text, number_text, share_text
 
 # The result of a comparison of systems: a verdict in words, a table, JSON and LaTeX.
 
@@ -49,8 +51,8 @@ PLOTS = ("means", "differences")
 """The kinds of figure that a comparison can draw."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     """Pairwise comparisons of systems; `str()` is the verdict in words, followed by a short table.
 
     One metric is *primary*: it decides which system is better. With labels, people decide. The other metrics are
@@ -62,6 +64,7 @@ class Comparison:
     """Of each metric, the primary one first, and each pair of systems."""
     primary: Primary
     notes: tuple[str, ...] = ()
+    """Those of the table, and those about the comparison."""
     skipped: tuple[str, ...] = ()
     """Messages about records that could not be read and were skipped."""
     rankings: tuple[Ranking, ...] = ()
@@ -81,6 +84,19 @@ class Comparison:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "replies": None, "metrics": {}}
+
+    def without_texts(self) -> Comparison:
+        """The same comparison, whose report has no texts."""
+        return replace(self, replies=None)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
+        return self.table.system_names
+
+    def system(self, name: str) -> System:
+        """A system's name with its colour."""
+        return System(name, self.systems.index(name))
 
     @property
     def decisive_verdicts(self) -> tuple[Verdict, ...]:
@@ -160,16 +176,65 @@ class Comparison:
         )
         return IntervalPanel(f"Difference in mean {metric} with 95 % intervals", rows, (0,) * len(rows))
 
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """The verdict, one sentence each; the first says which system is better, the next what was not compared."""
+        if self.human is not None:
+            answer = _of_people(self, self.human)
+        elif not self.decided:
+            answer = _undecided(self)
+        else:
+            answer = _of_two(self) if len(self.systems) == 2 else _of_several(self)
+        return (next(answer), *(f"{told}." for told in self.coverage), *answer)
+
     def headline(self) -> list[str]:
-        """The verdict in words, one sentence each."""
-        return headline(self)
+        """The verdict, one sentence each, as it was named before 0.2."""
+        renamed("headline()", "sentences")
+        return list(self.sentences)
+
+    def gate(self, fail_if: FailIf) -> Gate:
+        """Whether the second system passes as a check: see `gate`."""
+        return gate(self, fail_if)
+
+    def document(self) -> Document:
+        """The verdict; the means, people's estimated means and slices; single replies; all tests."""
+        table, primary = self.table, self.primary.metric
+        order = self.best_first
+        lower = "" if table.higher_is_better.get(primary, True) else ", lower is better"
+        more = len(order) - MOST_PLOTTED
+        rest = f" The {more} others are in the table below." if more > 0 else ""
+        answer = Answer(
+            self.sentences,
+            table.means_panel(primary, order[:MOST_PLOTTED]),
+            f"Means with 95 % intervals{lower}.{rest}",
+            meaning(table, told=primary),
+        )
+        short = _two_systems(self) if len(order) == 2 else _standings(self)
+        means: list[Block] = [Say([_reading(self)], only=PAGE), replace(_all_means(self), only=PAGE)]
+        means += [short, *(_people(self.human, self) if self.human else [])]
+        slices = [_slice(self, name) for name in self.slices]
+        tests = f"All {counted(len(self.verdicts), 'test')}" if len(self.verdicts) > 1 else "The test"
+        return Document(
+            question_of(self.systems).removesuffix("?"),
+            [
+                answer,
+                Section("The comparison", means, "Comparison"),
+                *([Section(f"By {names_text(list(self.slices))}", slices, "Slices", folded=True)] if slices else []),
+                *page_blocks(replace(table, replies=self.replies, reasoning=self.metrics), primary),
+                Section(tests, [_all_tests(self), *_in_words(self)], "Tests", folded=True),
+            ],
+            question=question_of(self.systems),
+            counts=counts_of(table),
+            signatures=table.signatures,
+            seed=table.seed,
+            resamples=table.resamples,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
             **replace(self.table, slices=()).to_dict(),
-            "decided": self.decided,
-            "verdict": " ".join(self.headline()),
+            **self.answer,
             "better": self.better,
             "unbeaten": list(self.unbeaten),
             "primary": self.primary.metric,
@@ -177,7 +242,7 @@ class Comparison:
             "decided_by": "people" if self.human else self.primary.metric,
             "margin": self.margin,
             "coverage": list(self.coverage),
-            "warnings": [*self.table.notes, *self.notes],
+            "warnings": list(self.notes),
             "skipped": list(self.skipped),
             "comparisons": [verdict.to_dict() for verdict in self.verdicts],
             "rankings": [ranking.to_dict() for ranking in self.rankings],
@@ -188,29 +253,10 @@ class Comparison:
             },
         }
 
-    def to_latex(self) -> str:
-        """A booktabs table of the differences, and one of the estimated human means where there are labels."""
-        return comparison_latex(self)
-
-    def text(self, width: int = 80, *, details: bool = False) -> str:
-        """The verdict and a short table, wrapped at the width; with `details` everything else."""
-        return comparison_text(self, width, details=details)
-
-    def _repr_html_(self) -> str:
-        return text_html(self._with_notes(NOTEBOOK_WIDTH))
-
-    def __str__(self) -> str:
-        return self._with_notes(80)
-
-    def _with_notes(self, width: int) -> str:
-        """The text, followed by what the command line prints as notes on standard error."""
-        notes = [f"Note: {note}" for note in (*self.table.notes, *self.notes)]
-        return "\n\n".join([self.text(width), *(["\n".join(wrapped(note, width) for note in notes)] if notes else [])])
-
 
 # The answer of a whole comparison in words: one verdict, how sure and how large it is, and what is not settled.
 #
-# Terminal, JSON and report take their words from `headline`; what it says of a pair of systems comes from `verdict`.
+# All forms take their words from `Comparison.sentences`; what is said of a pair of systems comes from `verdict`.
 
 
 @dataclass(frozen=True)
@@ -244,22 +290,6 @@ class Voice:
         return frozenset(str(system) for (_, system), count in wins.items() if count == len(systems) - 1)
 
 
-def headline(comparison: Comparison) -> list[str]:
-    """The verdict, one sentence each; the first says which system is better, the next what was not compared."""
-    first, *others = _answer(comparison)
-    return [first, *(f"{told}." for told in comparison.coverage), *others]
-
-
-def _answer(comparison: Comparison) -> list[str]:
-    if comparison.human is not None:
-        return list(_of_people(comparison, comparison.human))
-    if not comparison.decided:
-        return list(_undecided(comparison))
-    if len(comparison.table.system_names) == 2:
-        return list(_of_two(comparison))
-    return list(_of_several(comparison))
-
-
 def _undecided(comparison: Comparison) -> Iterator[str]:
     metric = comparison.primary.metric
     yield f"Not decided: {comparison.table.doubt(metric)}. {REMEDY}"
@@ -290,7 +320,10 @@ def _means(comparison: Comparison, verdict: Verdict) -> Iterator[str]:
     lower = ", lower is better" if verdict.higher_is_better is False else ""
     means = f"{verdict.a} {number_text(verdict.result.mean_a)}, {verdict.b} {number_text(verdict.result.mean_b)}"
     shares, word = verdict.outcomes, "higher" if verdict.higher_is_better is None else "better"
-    wins = f"; {verdict.a} is {word} in {share_text(shares.losses)} of them, {verdict.b} in {share_text(shares.wins)}"
+    wins = (
+        f"; {verdict.a} is {word} in {share_text(shares.losses)} of them, {verdict.b} in {share_text(shares.wins)}, "
+        f"and {share_text(shares.ties)} are tied"
+    )
     yield (
         f"Means{scale}{lower}: {means}, over {verdict.counted_units}" + (wins if verdict.result.paired else "") + "."
     )
@@ -414,142 +447,199 @@ def _capitalised(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-# A comparison as text for the terminal and as LaTeX.
+# The tables of a comparison.
 
 
 _LONGEST_NAME = 14
 _MOST_PAIRS = 12
+MOST_COLUMNS = 6
+"""Systems that fit next to each other; more are rows, and the metrics are columns."""
+MOST_WITH_BOUNDS = 4
+"""Systems up to which a table has room for intervals beside the means."""
 
 
-def comparison_text(comparison: Comparison, width: int, *, details: bool = False) -> str:
-    """The verdict and a short table, wrapped at the width; with `details` everything else."""
-    first, *others = comparison.headline()
-    parts = [wrapped(first, width), wrapped(" ".join(others), width), _short_table(comparison, width)]
-    if comparison.human is not None:
-        parts.append(comparison.human.table(width))
-    parts += [slice_text(comparison, field, width) for field in comparison.slices]
-    if details:
-        parts += _details(comparison, width)
-    return "\n\n".join(filter(None, parts))
+def _two_systems(comparison: Comparison) -> Table:
+    """One row per metric: both means, the difference, p, n."""
+    a, b = (name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in comparison.systems)
+    rows = []
+    for verdict in comparison.verdicts:
+        result = verdict.result
+        means = [(verdict.a, result.mean_a), (verdict.b, result.mean_b)]
+        cells = [Marked(mean) if verdict.better == name else mean for name, mean in means]
+        rows.append([_named(verdict), *cells, result.difference, PValue(verdict.p_adjusted), verdict.n])
+    caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}. * significantly better{_correction(comparison)}."
+    if any(verdict.higher_is_better is False for verdict in comparison.verdicts):
+        caption += " ↓ lower is better."
+    return Table(["metric", a, b, Column("difference [95 %]", sign=True), "p", "n"], rows, note=caption, only=TERMINAL)
 
 
-def slice_text(comparison: Comparison, field: str, width: int) -> str:
+def _standings(comparison: Comparison) -> Table:
+    """One row per system, by the primary metric, best first; ties share a group."""
+    verdicts, metric = comparison.decisive_verdicts, comparison.primary.metric
+    ranked = next((ranking for ranking in comparison.rankings if ranking.metric == metric), None)
+    groups = {} if ranked is None else {place.system: (place.cluster, place.mean) for place in ranked.places}
+    summary = comparison.table.summary()[metric]
+    rows = []
+    for system in comparison.best_first:
+        group, mean = groups.get(system, (None, summary[system].mean))
+        own = [verdict for verdict in verdicts if system in (verdict.a, verdict.b) and verdict.significant]
+        ahead = sum(verdict.leader == system for verdict in own)
+        name = comparison.system(system)
+        rows.append([str(group or "-"), name, mean, ahead, len(own) - ahead, summary[system].n])
+    word, opposite = ("higher", "lower") if verdicts[0].higher_is_better is None else ("better", "worse")
+    caption = (
+        "Systems of one group do not differ significantly. " if ranked is not None else ""
+    ) + f"{word} than, {opposite} than: how many systems, p < 0.05 after Holm's correction. n: scored replies."
+    columns = ["group", "system", metric, f"{word} than", f"{opposite} than", "n"]
+    return Table(columns, rows, note=caption, left=2, only=NOT_LATEX)
+
+
+def _all_means(comparison: Comparison) -> Table:
+    """The mean of each system by each metric, of one metric per family; of many systems, one row per system."""
+    table, systems = comparison.table, comparison.best_first
+    order = sorted(table.metrics, key=lambda label: label != comparison.primary.metric)
+    families: dict[str, list[str]] = {}
+    for label in order:
+        families.setdefault(table.family_of(label), []).append(label)
+    names = {variants[0]: _with_role(comparison, variants) for variants in families.values()}
+    cells = {(label, system): _mean(comparison, label, system) for label in names for system in systems}
+    badges = [comparison.system(system) for system in systems]
+    if len(systems) <= MOST_COLUMNS:
+        columns = ["metric", *(Column(badge, digits=3) for badge in badges)]
+        return Table(columns, [[name, *(cells[label, each] for each in systems)] for label, name in names.items()])
+    columns = ["system", *(Column(name, digits=3) for name in names.values())]
+    rows = [[badge, *(cells[label, badge.name] for label in names)] for badge in badges]
+    return Table(columns, rows)
+
+
+def _with_role(comparison: Comparison, variants: Sequence[str]) -> str:
+    """The metric, its direction, whether it decides, and how many variants it has."""
+    label = variants[0]
+    decides = label == comparison.primary.metric and comparison.human is None and len(comparison.table.metrics) > 1
+    said = [*(["decides"] if decides else []), *([f"and {len(variants) - 1} more"] if len(variants) > 1 else [])]
+    arrow = " ↓" if comparison.table.higher_is_better.get(label, True) is False else ""
+    role = f" ({', '.join(said)})" if said else ""
+    return f"{label}{arrow}{role}"
+
+
+def _mean(comparison: Comparison, label: str, system: str) -> Cell:
+    found = interval_of(comparison.table.summary()[label][system])
+    shown = found if len(comparison.systems) <= MOST_WITH_BOUNDS else found.estimate
+    own = [verdict for verdict in comparison.verdicts if verdict.metric == label and system in (verdict.a, verdict.b)]
+    return Marked(shown) if all(verdict.better == system for verdict in own) else shown
+
+
+def _people(human: HumanMeans, comparison: Comparison) -> list[Table]:
+    """The estimated mean of each system and that of the labels alone, and the differences of all pairs."""
+    means: list[list[Cell]] = [
+        [comparison.system(name), found.interval, found.labels_only, found.n_labelled, found.gain]
+        for name, found in human.means.items()
+    ]
+    columns = ["system", "mean [95 %]", "labels alone", "labels", Column("gain", digits=2)]
+    differences = [
+        [*_sides(comparison, row), _bold(row.result.interval, row.settled), PValue(row.p_adjusted)]
+        for row in human.differences
+    ]
+    header = ["A", "B", Column(f"B - A, {human.dimension} (people) [95 %]", sign=True), "p"]
+    return [Table(columns, means, title=human.title), Table(header, differences, only=("latex", "html"))]
+
+
+def _slice(comparison: Comparison, name: str) -> Table:
     """One row per value of a field and pair of systems: the difference by the primary metric, p, and n."""
     rows = [
         [
             value,
             f"{verdict.a} → {verdict.b}",
-            interval_text(verdict.result.difference, sign=True),
-            p_text(verdict.p_adjusted),
+            *_sides(comparison, verdict),
+            _bold(verdict.result.difference, verdict.significant),
+            PValue(verdict.p_adjusted),
             verdict.better or "-",
-            f"{verdict.n:,}",
+            verdict.n,
         ]
-        for value, verdicts in comparison.slices[field].items()
+        for value, verdicts in comparison.slices[name].items()
         for verdict in verdicts
     ]
-    header = [field, "A → B", f"{comparison.primary.metric}: B - A [95 %]", "p", "better", "n"]
-    table = grid(header, rows, left=2, fit=width)
-    return f"{table}\n{wrapped(f'p is corrected for all rows (Holm). {CAUTION.format(count=len(rows))}', width)}"
+    difference = Column(f"{comparison.primary.metric}: B - A [95 %]", sign=True, key="difference")
+    columns = [Column(name), *_PAIR, difference, "p", Column("better", only=TERMINAL), "n"]
+    note = f"p is corrected for all rows (Holm). {CAUTION.format(count=len(rows))}"
+    return Table(columns, rows, note=note, left=2)
 
 
-def _short_table(comparison: Comparison, width: int) -> str:
-    if len(comparison.table.system_names) == 2:
-        return _two_systems(comparison, width)
-    return _standings(comparison, width)
+_PAIR = (
+    Column("A → B", only=TERMINAL),
+    Column("A", only=("latex", "html")),
+    Column("B", only=("latex", "html")),
+)
+"""The columns of a pair of systems; where there is bold type, the better one is in bold."""
 
 
-def _two_systems(comparison: Comparison, width: int) -> str:
-    """One row per metric: both means, the difference, p, n."""
-    a, b = map(_shortened, comparison.table.system_names)
-    rows = []
-    for verdict in comparison.verdicts:
-        result = verdict.result
-        rows.append(
-            [
-                _metric(verdict),
-                number_text(result.mean_a) + ("*" if verdict.better == verdict.a else ""),
-                number_text(result.mean_b) + ("*" if verdict.better == verdict.b else ""),
-                interval_text(result.difference, sign=True),
-                p_text(verdict.p_adjusted),
-                f"{verdict.n:,}",
-            ]
-        )
-    table = grid(["metric", a, b, "difference [95 %]", "p", "n"], rows, fit=width)
-    caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}. * significantly better{_correction(comparison)}."
-    return f"{table}\n{wrapped(caption + _arrow(comparison), width)}"
-
-
-def _standings(comparison: Comparison, width: int) -> str:
-    """One row per system, by the primary metric, best first; ties share a group."""
-    verdicts, metric = comparison.decisive_verdicts, comparison.primary.metric
-    ranked = next((ranking for ranking in comparison.rankings if ranking.metric == metric), None)
-    summary = comparison.table.summary()[metric]
-    if ranked is not None:
-        order = [(str(place.cluster or "-"), place.system, place.mean) for place in ranked.places]
-    else:
-        reverse = verdicts[0].higher_is_better is not False
-        systems = sorted(summary, key=lambda system: summary[system].mean, reverse=reverse)
-        order = [("-", system, summary[system].mean) for system in systems]
-    rows = []
-    for group, system, mean in order:
-        own = [verdict for verdict in verdicts if system in (verdict.a, verdict.b) and verdict.significant]
-        ahead = sum(verdict.leader == system for verdict in own)
-        rows.append(
-            [group, system, number_text(mean), str(ahead), str(len(own) - ahead), f"{summary[system].n:,}"],
-        )
-    word = "higher" if verdicts[0].higher_is_better is None else "better"
-    table = grid(["group", "system", metric, f"{word} than", f"{_OPPOSITE[word]} than", "n"], rows, left=2, fit=width)
-    caption = (
-        "Systems of one group do not differ significantly. " if ranked is not None else ""
-    ) + f"{word} than, {_OPPOSITE[word]} than: how many systems, p < 0.05 after Holm's correction. n: scored replies."
-    return f"{table}\n{wrapped(caption, width)}"
-
-
-_OPPOSITE = {"better": "worse", "higher": "lower"}
-
-
-def _details(comparison: Comparison, width: int) -> list[str]:
-    """All pairs and metrics with effect sizes and wins, a sentence each where they are few, and all rankings."""
+def _all_tests(comparison: Comparison) -> Table:
+    """All pairs and metrics with effect sizes and wins."""
+    columns = [
+        "metric",
+        *_PAIR,
+        Column("mean A", only=("latex",)),
+        Column("mean B", only=("latex",)),
+        Column("B - A [95 %]", sign=True, key="difference"),
+        Column("p (Holm)" if len(comparison.verdicts) > 1 else "p", key="p_adjusted"),
+        Column("better", only=TERMINAL),
+        Column("effect", digits=2, sign=True, only=NOT_LATEX),
+        Column("B better", only=NOT_LATEX),
+        Column("tied", only=NOT_LATEX),
+        Column("A better", only=NOT_LATEX),
+        Column("p alone", only=NOT_LATEX),
+        Column("detectable", only=NOT_LATEX),
+        "n",
+    ]
     rows = [
         [
-            _metric(verdict),
+            _named(verdict),
             f"{verdict.a} → {verdict.b}",
-            interval_text(verdict.result.difference, sign=True),
-            p_text(verdict.p_adjusted),
+            *_sides(comparison, verdict),
+            verdict.result.mean_a,
+            verdict.result.mean_b,
+            _bold(verdict.result.difference, verdict.significant),
+            PValue(verdict.p_adjusted),
             verdict.better or "-",
-            signed(verdict.result.effect_size, 2),
-            share_text(verdict.outcomes.wins),
-            p_text(verdict.result.p_value),
-            number_text(verdict.detectable),
-            f"{verdict.n:,}",
+            verdict.result.effect_size,
+            *map(Share, (verdict.outcomes.wins, verdict.outcomes.ties, verdict.outcomes.losses)),
+            PValue(verdict.result.p_value),
+            verdict.detectable,
+            verdict.n,
         ]
         for verdict in comparison.verdicts
     ]
-    header = ["metric", "A → B", "B - A [95 %]", "p (Holm)", "better", "effect", "B wins", "p alone", "detectable", "n"]
-    parts = [grid(header, rows, left=2, fit=width)]
-    parts[0] += "\n" + wrapped(
-        "Intervals are not corrected for the number of comparisons. effect: in standard deviations (Cohen's d_z; "
-        "unpaired Hedges' g). B wins: how often B has the better score. detectable: the difference that would have "
-        "been detected with 80% power.",
-        width,
+    note = (
+        "Intervals are not corrected for the number of comparisons. effect: in standard deviations "
+        "(Hedges' g). B better, tied, A better: in which share of the pairs. detectable: the difference that would "
+        "have been detected with 80% power."
     )
+    return Table(columns, rows, note=note, left=2, full=True, main=True)
+
+
+def _in_words(comparison: Comparison) -> Iterator[Say]:
+    """A sentence for each test where they are few, all rankings, and the differences by people's ratings."""
     if len(comparison.verdicts) <= _MOST_PAIRS:  # beyond that, the table and the rankings are easier to read
-        parts.append("\n".join(wrapped(verdict.sentence(), width) for verdict in comparison.verdicts))
+        yield Say([verdict.sentence() for verdict in comparison.verdicts], lines=True, full=True)
     if comparison.rankings:
         title = "Best first; a bar precedes a system that is significantly worse than one after the last bar:"
-        lines = (wrapped(ranking.sentence(), width) for ranking in comparison.rankings)
-        parts.append("\n".join([wrapped(title, width), *lines]))
+        yield Say([title, *(ranking.sentence() for ranking in comparison.rankings)], lines=True, full=True)
     if comparison.human is not None:
-        parts.append("\n".join(wrapped(row.sentence(), width) for row in comparison.human.differences))
-    return parts
+        yield Say([row.sentence() for row in comparison.human.differences], lines=True, full=True)
 
 
-def _metric(verdict: Verdict) -> str:
+def _sides(comparison: Comparison, pair: Verdict | HumanDifference) -> list[Cell]:
+    """Both systems, the better one marked."""
+    names = [comparison.system(name) for name in (pair.a, pair.b)]
+    return [Marked(name) if name.name == pair.better else name for name in names]
+
+
+def _bold(cell: Cell, significant: bool) -> Cell:
+    return Marked(cell, starred=False) if significant else cell
+
+
+def _named(verdict: Verdict) -> str:
     return f"{verdict.metric} ↓" if verdict.higher_is_better is False else verdict.metric
-
-
-def _arrow(comparison: Comparison) -> str:
-    return " ↓ lower is better." if any(v.higher_is_better is False for v in comparison.verdicts) else ""
 
 
 def _correction(comparison: Comparison) -> str:
@@ -571,143 +661,22 @@ def _counted(comparison: Comparison) -> str:
     return f"{first.paired_by}s that both {'have scores for' if first.paired_by == 'item' else 'answered'}"
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-
-
-def comparison_latex(comparison: Comparison) -> str:
-    """A booktabs table of the differences, and one of the estimated human means where there are labels.
-
-    Significant differences and the better systems are in bold.
-    """
-    rows = []
-    for verdict in comparison.verdicts:
-        gap = verdict.result.difference
-        names = [_bold(latex_safe(name), verdict.better == name) for name in (verdict.a, verdict.b)]
-        means = [number_text(verdict.result.mean_a), number_text(verdict.result.mean_b)]
-        shown = _bold(number_text(gap.estimate, decimals_of(gap)), verdict.significant)
-        bounds = _latex_bounds(gap, decimals_of(gap))
-        rows.append([latex_safe(verdict.metric), *names, *means, shown, bounds, latex_safe(p_text(verdict.p_adjusted))])
-    p = "$p$ (Holm)" if len(comparison.verdicts) > 1 else "$p$"
-    header = ["metric", "A", "B", "mean A", "mean B", "B $-$ A", r"95\,\% interval", p]
-    table = latex_table(header, rows, left=3)
-    return table if comparison.human is None else f"{table}\n\n{_latex_human(comparison.human)}"
-
-
-def _latex_human(human: HumanMeans) -> str:
-    """The estimated human means, and the differences of all pairs."""
-    rows = []
-    for system, result in human.means.items():
-        interval = result.interval
-        rows.append(
-            [latex_safe(system), number_text(interval.estimate), _latex_bounds(interval), str(result.n_labelled), ""]
-        )
-    for row in human.differences:
-        a, b = (_bold(latex_safe(name), row.better == name) for name in (row.a, row.b))
-        gap = row.result.interval
-        shown = _bold(number_text(gap.estimate), row.settled)
-        rows.append([f"{b} $-$ {a}", shown, _latex_bounds(gap), "", latex_safe(p_text(row.p_adjusted))])
-    header = [f"{latex_safe(human.dimension)} (people)", "estimate", r"95\,\% interval", "labels", "$p$"]
-    return latex_table(header, rows)
-
-
-def _latex_bounds(interval: Interval, digits: int = 3) -> str:
-    """The bounds; a dash where they are unknown."""
-    return "--" if math.isnan(interval.high - interval.low) else bounds_text(interval, digits)
-
-
-def _bold(words: str, bold: bool) -> str:
-    return rf"\textbf{{{words}}}" if bold else words
-
-
-# Whether a candidate passes: the verdict of a comparison of two systems as a check for continuous integration.
-#
-# The first system is the baseline, the second the candidate. A check passes only where the data could have failed it:
-# too few replies to show anything fail, as a difference does.
-
-
-FailIf = Literal["worse", "not-better"]
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """The result of a check; `reason` is one sentence with the numbers that decide."""
-
-    fail_if: FailIf
-    passed: bool
-    reason: str
-    decided: bool = True
-    """False where the metric cannot judge the replies: the candidate has neither passed nor failed."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"fail_if": self.fail_if, "passed": self.passed, "decided": self.decided, "reason": self.reason}
-
-
-def gate(comparison: Comparison, fail_if: FailIf) -> Gate:
-    """Whether the second system of a comparison passes.
-
-    worse: it fails if it is significantly worse. With a margin it fails unless it is shown to be no worse than the
-    first system by the margin or more (a test of non-inferiority), so that too little data is a failure too.
-    not-better: it fails unless it is significantly better, and with a margin also if the difference is shown to be
-    below the margin.
-    Nothing is checked where the metric cannot judge the replies: then the result is not decided.
-    """
-    pair = _only_pair(comparison)
-    if isinstance(pair, Verdict) and pair.outcome == "doubtful":
-        return Gate(fail_if, passed=False, reason=f"{comparison.table.doubt(pair.metric)}. {REMEDY}", decided=False)
-    passed = _no_worse(pair, comparison.margin) if fail_if == "worse" else _better(pair)
-    return Gate(fail_if, passed, _reason(pair, passed=passed, fail_if=fail_if))
-
-
-def _only_pair(comparison: Comparison) -> Verdict | HumanDifference:
-    """The decisive comparison; a CallError where it cannot say which of two systems is better."""
-    systems = comparison.table.system_names
-    if len(systems) != 2:
-        raise CallError(f"a check needs a baseline and a candidate: expected two systems, found {len(systems)}")
-    if comparison.human:
-        return comparison.human.differences[0]
-    verdict = comparison.decisive_verdicts[0]
-    if verdict.higher_is_better is None:
-        raise CallError(f"{verdict.metric} does not say which replies are better: expected another primary metric")
-    return verdict
-
-
-def _no_worse(pair: Verdict | HumanDifference, margin: float | None) -> bool:
-    if isinstance(pair, Verdict) and pair.outcome == "identical":
-        return True
-    if margin is not None:
-        return _within_margin(pair)
-    return pair.better != pair.a and not _shows_nothing(pair)
-
-
-def _within_margin(pair: Verdict | HumanDifference) -> bool:
-    """Whether the candidate is shown to be no worse by the margin or more."""
-    if isinstance(pair, Verdict):
-        return pair.no_worse == pair.b
-    return pair.equivalence is not None and pair.equivalence.not_lower
-
-
-def _shows_nothing(pair: Verdict | HumanDifference) -> bool:
-    """Whether there are too few scores or labels for any difference to be significant."""
-    if isinstance(pair, Verdict):
-        return pair.outcome in ("untested", "too few")
-    return math.isnan(pair.p_adjusted)
-
-
-def _better(pair: Verdict | HumanDifference) -> bool:
-    negligible = pair.equivalence is not None and pair.equivalence.equivalent
-    return pair.better == pair.b and not negligible
-
-
-def _reason(pair: Verdict | HumanDifference, *, passed: bool, fail_if: FailIf) -> str:
-    """The verdict in words, or which interval does not show that the candidate is no worse."""
-    found = pair.equivalence
-    if passed or fail_if == "not-better" or found is None or pair.better == pair.a or math.isnan(pair.p_adjusted):
-        return pair.sentence()
-    on = f"{pair.metric}: " if isinstance(pair, Verdict) else "People's ratings: "
-    bounds = bounds_text(found.interval, decimals_of(found.interval))
+def _reading(comparison: Comparison) -> str:
+    """How a page's table of means is to be read."""
+    metric = comparison.primary.metric
+    if not comparison.decided:
+        return f"{metric} cannot judge these replies, so that no system is marked as better by it."
+    decided = "People decide." if comparison.human else f"{metric} decides ({comparison.primary.reason})."
+    others = "the other" if len(comparison.systems) == 2 else "all others"
+    bounds = " 95 % intervals are in brackets." if len(comparison.systems) <= MOST_WITH_BOUNDS else ""
     return (
-        f"{on}not shown that {pair.b} is no worse than {pair.a} within {found.margin:g} "
-        f"({pair.b} - {pair.a}: {100 * found.confidence:.3g}% interval {bounds})."
+        f"{decided} A mean in colour is significantly better than {others} by that metric; a plain one is not, even if "
+        f"it is the highest.{bounds}"
     )
+
+
+def question_of(systems: Sequence[str]) -> str:
+    """What a comparison of these systems answers."""
+    if len(systems) == 2:
+        return f"Which is better: {system_label(systems[0])} or {system_label(systems[1])}?"
+    return f"Which of the {len(systems)} systems is best?"

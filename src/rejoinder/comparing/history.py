@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,12 +45,11 @@ from rejoinder.options import (
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.score_file import score_output
 from rejoinder.scoring.table import ScoreTable, Summary, json_ready
-from rejoinder.show.html import Section, html_table, render_page, spaced
-from rejoinder.show.markup import element, joined
-from rejoinder.show.plots import interval_plot
-from rejoinder.show.text import bounds_text, decimals_of, grid, number_text, signed, wrapped
+from rejoinder.show.document import Answer, Block, Column, Document, Figures, Result, Section, Table, renamed
+from rejoinder.show.figures import IntervalPanel
+from rejoinder.show.text import bounds_text, decimals_of, signed
 from rejoinder.stats.intervals import Interval
-from rejoinder.types import Example, Scores, Unit
+from rejoinder.types import Example, Unit
 
 # The folder of releases: one score file with meta data for each, in the order in which they were recorded.
 
@@ -236,8 +235,8 @@ def history(
     return replace(History.of(releases_in(home)), recorded=release)
 
 
-@dataclass(frozen=True)
-class History:
+@dataclass(frozen=True, repr=False)
+class History(Result):
     """All releases of a folder by some metrics."""
 
     releases: Sequence[Release]
@@ -282,48 +281,69 @@ class History:
         recorded = self.recorded.table.notes if self.recorded else ()
         return (*recorded, *((CAUTION,) if len(changes) > 1 else ()))
 
-    def headline(self) -> str:
-        """What the last release changed by the first metric, in a sentence."""
-        entries = self.entries[self.metrics[0]]
-        if entries[-1].change is not None:
-            return entries[-1].change.sentence()
-        if entries[-1].broken:
-            before, name = entries[-2].release.name, entries[-1].release.name
-            return f"{name} and {before} cannot be compared: they were scored with different signatures."
-        return f"{entries[-1].release.name} is the first release: there is nothing to compare it with yet."
+    @property
+    def last(self) -> Entry:
+        """The last release by the first metric, which the verdict is about."""
+        return self.entries[self.metrics[0]][-1]
 
-    def rows(self, label: str) -> list[list[str]]:
-        """One row per release: name, day, replies, mean with its interval, change."""
-        return [
+    @property
+    def sentences(self) -> list[str]:
+        """What the last release changed by the first metric."""
+        name = self.last.release.name
+        if self.last.change is not None:
+            return [self.last.change.sentence()]
+        if self.last.broken:
+            before = self.entries[self.metrics[0]][-2].release.name
+            return [f"{name} and {before} cannot be compared: they were scored with different signatures."]
+        return [f"{name} is the first release: there is nothing to compare it with yet."]
+
+    @property
+    def decided(self) -> bool:
+        """Whether the last release could be compared: False where the metric cannot judge its replies."""
+        return self.last.change is None or self.last.change.outcome != "doubtful"
+
+    def headline(self) -> str:
+        """The verdict, as it was named before 0.2."""
+        renamed("headline()", "verdict")
+        return self.verdict
+
+    def document(self) -> Document:
+        """One table per metric, with a plot."""
+        return Document(
+            "Releases",
+            [Answer(self.sentences), *(Section(label, self._blocks(label)) for label in self.metrics)],
+            question="How good is each release?",
+            counts=[(len(self.releases), "release", "releases")],
+        )
+
+    def _blocks(self, label: str) -> list[Block]:
+        entries = self.entries[label]
+        plots = _plot([entry.interval for entry in entries])
+        rows = [
             [
                 entry.release.name,
                 entry.release.recorded[:10],
-                f"{entry.summary.n:,}",
-                f"{number_text(entry.summary.mean)} {bounds_text(entry.interval)}",
+                entry.summary.n,
+                entry.interval,
+                plot,
                 entry.change_text(),
             ]
-            for entry in self.entries[label]
+            for entry, plot in zip(entries, plots, strict=True)
         ]
-
-    def text(self, width: int = 80) -> str:
-        """The headline, and one table with a plot per metric."""
-        parts = [wrapped(self.headline(), width)]
-        for label in self.metrics:
-            plot = _plot([entry.interval for entry in self.entries[label]])
-            rows = [[*row[:-1], drawn, row[-1]] for row, drawn in zip(self.rows(label), plot, strict=True)]
-            header = ["release", "recorded", "n", label, "", "change"]
-            parts.append(grid(header, rows, fit=width))
-        return "\n\n".join(parts)
-
-    def __str__(self) -> str:
-        return self.text()
+        mean = Column(label, digits=3)
+        columns = ["release", "recorded", "n", mean, Column("", only=("text",), key="plot"), "change"]
+        # Releases that were scored with different signatures have different colours.
+        colours = tuple(accumulate(int(entry.broken) for entry in entries))
+        title = f"Mean {label} of each release with its 95 % interval"
+        panel = IntervalPanel(title, tuple((entry.release.name, entry.interval) for entry in entries), colours)
+        return [Figures([panel]), Table(columns, rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "headline": self.headline(),
+            **self.answer,
+            "headline": self.verdict,
             "metrics": {label: [entry.to_dict() for entry in entries] for label, entries in self.entries.items()},
-            "notes": list(self.notes),
         }
 
 
@@ -350,10 +370,6 @@ def _plot(intervals: Sequence[Interval]) -> list[str]:
 
 
 # Two releases as one table, and their comparison: only scores with equal signatures are compared.
-
-
-_NOISE = 1e-5
-"""The share of the range of scores below which a difference is one of rounding."""
 
 
 def compare_releases(
@@ -415,7 +431,7 @@ def joined_releases(old: Release, new: Release, metrics: Sequence[str]) -> Score
         if found:
             corpus[label] = found
     return ScoreTable(
-        scores={label: np.concatenate([old.table[label], _without_noise(old, new, label)]) for label in metrics},
+        scores={label: np.concatenate([old.table[label], new.table[label]]) for label in metrics},
         signatures={label: new.table.signatures[label] for label in metrics},
         system_names=(old.name, new.name),
         system_of=np.repeat(np.array([0, 1], np.int32), [len(table) for table in tables]),
@@ -428,27 +444,11 @@ def joined_releases(old: Release, new: Release, metrics: Sequence[str]) -> Score
             label: {name: found for table in tables for name, found in table.doubts.get(label, {}).items()}
             for label in metrics
         },
+        languages={name: found for table in tables for name, found in table.languages.items()},
         grouping=_grouping(old, new),
         seed=new.table.seed,
         resamples=new.table.resamples,
     )
-
-
-def _without_noise(old: Release, new: Release, label: str) -> Scores:
-    """The scores of the new release, with those of the old one where only the last bits differ.
-
-    The same reply may get another last bit on another machine or in another batch (docs/reference/determinism.md), and
-    many such differences in one direction would be significant.
-    """
-    before, after = old.table[label], new.table[label].copy()
-    known = before[~np.isnan(before)]
-    nearest = _NOISE * (float(np.ptp(known)) if len(known) else 0.0)
-    by_context: dict[str, list[float]] = {}
-    for context, score in zip(old.contexts, before.tolist(), strict=True):
-        by_context.setdefault(context, []).append(score)
-    for row, (context, score) in enumerate(zip(new.contexts, after.tolist(), strict=True)):
-        after[row] = next((each for each in by_context.get(context, ()) if abs(each - score) <= nearest), score)
-    return after
 
 
 def _grouping(old: Release, new: Release) -> Grouping:
@@ -461,29 +461,3 @@ def _grouping(old: Release, new: Release) -> Grouping:
             )
         )
     return finder.found()
-
-
-# The history of releases as one HTML file: a figure and a table per metric.
-
-
-def render_history(history: History, title: str) -> str:
-    """The whole HTML file."""
-    sections = []
-    for label in history.metrics:
-        entries = history.entries[label]
-        # Releases that were scored with different signatures have different colours.
-        series, colours = 0, []
-        for entry in entries:
-            series += entry.broken
-            colours.append(series)
-        figure = interval_plot(
-            [(entry.release.name, entry.interval) for entry in entries],
-            label=f"Mean {label} of each release with its 95 % interval",
-            series=colours,
-        )
-        header = ["release", "recorded", "replies", "mean, 95 % interval", "change from the release before"]
-        table = html_table(header, history.rows(label), caption=f"Releases by {label}", class_="glance")
-        sections.append(Section(label, joined([figure, spaced(table)])))
-    notes = [element("p", note, class_="note") for note in history.notes]
-    lead = joined([element("p", history.headline(), dir="auto"), *notes])
-    return render_page(title, sections, question="How good is each release?", lead=lead)

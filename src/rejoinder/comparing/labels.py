@@ -19,7 +19,7 @@ from rejoinder.comparing.verdict import Finding, Outcome, claim, no_worse, outco
 from rejoinder.data.judged import JudgedSet, chosen_dimensions
 from rejoinder.errors import CallError
 from rejoinder.scoring.table import ScoreTable, json_ready
-from rejoinder.show.text import counted, grid, interval_text, number_text, one_line, p_statement, wrapped
+from rejoinder.show.text import counted, number_text, p_statement
 from rejoinder.stats.intervals import rating_limits
 from rejoinder.stats.labels import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
 from rejoinder.stats.means import Equivalence
@@ -161,31 +161,15 @@ class HumanMeans:
             "notes": list(self.notes),
         }
 
-    def table(self, width: int | None = None) -> str:
-        """One row per system: the estimated mean and that of the labels alone."""
-        rows = [
-            [
-                system,
-                interval_text(r.interval),
-                interval_text(r.labels_only),
-                str(r.n_labelled),
-                number_text(r.gain, 2),
-            ]
-            for system, r in self.means.items()
-        ]
+    @property
+    def title(self) -> str:
+        """What the means are estimated from."""
         how = (
             "labels are weighted by the probabilities with which replies were chosen:"
             if self.weighted
             else "the labelled replies must be a random sample of all:"
         )
-        title = f"Estimated mean human scores ({self.dimension}), from the labels and {self.predictor}; {how}"
-        header = ["system", "mean [95 %]", "labels alone", "labels", "gain"]
-        return (
-            f"{one_line(title) if width is None else wrapped(one_line(title), width)}\n{grid(header, rows, fit=width)}"
-        )
-
-    def __str__(self) -> str:
-        return "\n".join([self.table(), *(one_line(row.sentence()) for row in self.differences)])
+        return f"Estimated mean human scores ({self.dimension}), from the labels and {self.predictor}; {how}"
 
 
 @dataclass(frozen=True, slots=True)

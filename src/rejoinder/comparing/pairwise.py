@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Annotated, Any, overload
 
 import numpy as np
 
-from rejoinder.comparing.preferences import Pair, PreferenceReport, plain_interval, ranked_preferences, rate_text
+from rejoinder.comparing.preferences import Pair, Preferences, ranked_preferences, rate_text
 from rejoinder.comparing.systems import join_systems
 from rejoinder.data.judged import Preference, context_key
 from rejoinder.data.records import FieldMap, Fields
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.judge.asking import Answer, Question
-from rejoinder.judge.cost import Plan
+from rejoinder.judge.asking import Answer as JudgeAnswer
+from rejoinder.judge.asking import Question
+from rejoinder.judge.cost import CostPlan, Plan
 from rejoinder.judge.judge import Judge, family_notes, name_host
 from rejoinder.judge.prompt import letter_masses, pair_messages
 from rejoinder.options import (
@@ -35,9 +36,10 @@ from rejoinder.options import (
     verb,
 )
 from rejoinder.registry import load
-from rejoinder.scoring.costs import CostPlan
 from rejoinder.scoring.run import judges_limited
 from rejoinder.scoring.table import json_ready
+from rejoinder.show.document import Answer, Document, Result, Say
+from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import counted, share_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
@@ -110,7 +112,7 @@ def _questions(judge: Judge, pair: AskedPair) -> list[Question]:
     return [Question(tuple(messages), _LETTER_TOKENS) for messages in shown]
 
 
-def _masses(answer: Answer) -> list[float] | None:
+def _masses(answer: JudgeAnswer) -> list[float] | None:
     return letter_masses(answer, FIRST + SECOND + NEITHER)
 
 
@@ -141,11 +143,11 @@ _OWN_FIELDS = ("id", "context_id", "context")
 
 
 @overload
-def prefer(*preferences: Any, judge: None = None, **settings: Any) -> PreferenceReport: ...
+def prefer(*preferences: Any, judge: None = None, **settings: Any) -> Preferences: ...
 
 
 @overload
-def prefer(*preferences: Any, judge: str | Judge, **settings: Any) -> PairwiseReport: ...
+def prefer(*preferences: Any, judge: str | Judge, **settings: Any) -> PairwisePreferences: ...
 
 
 @verb  # type: ignore[misc]  # the overloads leave out the arguments that all results share
@@ -192,7 +194,7 @@ def prefer(
     seed: Seed = 0,
     resamples: Resamples = RESAMPLES,
     quiet: Quiet = True,
-) -> PreferenceReport | PairwiseReport:
+) -> Preferences | PairwisePreferences:
     """Rank the systems of pairwise preferences: a file, a frame or records with `a`, `b` and `winner`.
 
     `model` is "davidson", which has a parameter for ties, or "bradley-terry", where a tie is half a win for each.
@@ -226,7 +228,7 @@ def _judged(
     on_error: OnError,
     seed: int,
     resamples: int,
-) -> PairwiseReport:
+) -> PairwisePreferences:
     """The systems as the judge prefers them."""
     pairs, skipped = pairs_of(origins, pair_by=pair_by, fields=fields, on_error=on_error, unit=unit)
     verdicts = preferred(asked, pairs)
@@ -238,13 +240,14 @@ def _judged(
         for (a, b), verdict in usable
     ]
     ranked = ranked_preferences(choices, model=model, fields=None, on_error="raise", seed=seed, resamples=resamples)
-    return PairwiseReport(
+    family = family_notes(asked.model, {one.system for pair in pairs for one in pair})
+    return PairwisePreferences(
         ranked,
         judge=asked.model,
         signature=asked.signature,
         flips=flips_of([pair for pair, _ in usable], [verdict for _, verdict in usable], seed, resamples),
         unusable=len(pairs) - len(usable),
-        notes=(*asked.notes(), *family_notes(asked.model, {one.system for pair in pairs for one in pair})),
+        notes=(*ranked.notes, *asked.notes(), *family),
         skipped=skipped,
     )
 
@@ -346,7 +349,7 @@ class Flips:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"rate": plain_interval(self.rate), "half": self.half, "first": self.first, "pairs": self.pairs}
+        return {"rate": asdict(self.rate), "half": self.half, "first": self.first, "pairs": self.pairs}
 
     def __str__(self) -> str:
         return (
@@ -356,11 +359,11 @@ class Flips:
         )
 
 
-@dataclass(frozen=True)
-class PairwiseReport:
-    """Systems ranked by a judge's preferences; `str()` is the verdict and the tables."""
+@dataclass(frozen=True, repr=False)
+class PairwisePreferences(Result):
+    """Systems ranked by a judge's preferences."""
 
-    ranked: PreferenceReport
+    ranked: Preferences
     judge: str
     """The judge's model."""
     signature: str
@@ -378,16 +381,17 @@ class PairwiseReport:
         pairs = [self.ranked.pair(best, other) for other in rest]
         return best if all(pair is not None and pair.significant for pair in pairs) else None
 
-    def verdict(self) -> str:
-        """The answer in one sentence, and what limits it."""
-        said = [self.ranked.verdict(f"The judge {self.judge} prefers")]
+    @property
+    def sentences(self) -> list[str]:
+        """The answer, and what limits it."""
+        said = self.ranked.said(f"The judge {self.judge} prefers")
         if self.flips is not None and self.flips.rate.estimate >= MANY_FLIPS:
             said.append(
                 f"The judge contradicts itself in {share_text(self.flips.rate.estimate)} of pairs when the replies "
                 "change places: its preferences mean little."
             )
         said.append("This is the judge's preference; only labels by people show whether they agree.")
-        return " ".join(said)
+        return said
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -395,35 +399,40 @@ class PairwiseReport:
             {
                 **self.ranked.to_dict(),
                 "data": "judge",
-                "verdict": self.verdict(),
+                **self.answer,
                 "better": self.better,
                 "judge": self.judge,
                 "signature": self.signature,
                 "flips": self.flips.to_dict() if self.flips else None,
                 "unusable": self.unusable,
-                "warnings": [*self.ranked.notes, *self.notes],
+                "warnings": list(self.notes),
                 "skipped": list(self.skipped),
             }
         )
 
-    def to_latex(self) -> str:
-        """A booktabs table of the ranking."""
-        return self.ranked.to_latex()
+    @property
+    def decided(self) -> bool:
+        """Whether there are enough contexts, and the judge does not contradict itself too often."""
+        return self.ranked.decided and (self.flips is None or self.flips.rate.estimate < MANY_FLIPS)
 
-    def __str__(self) -> str:
-        parts = [self.verdict()]
-        if len(self.ranked.pairs) == 1:
-            parts.append(_two_systems(self.ranked.pairs[0]))
+    def document(self) -> Document:
+        """The verdict, how far the judge can be relied on, and the ranking."""
+        ranked = self.ranked.document()
+        said = [_two_systems(self.ranked.pairs[0])] if len(self.ranked.pairs) == 1 else []
         if self.flips is not None:
-            parts.append(str(self.flips))
+            said.append(Say([str(self.flips)], fit=False))
         if self.unusable:
-            parts.append(f"{counted(self.unusable, 'pair')} left out: an answer could not be used.")
-        return "\n\n".join([*parts, self.ranked.tables()])
+            said.append(Say([f"{counted(self.unusable, 'pair')} left out: an answer could not be used."], fit=False))
+        panel = IntervalPanel("Strength by the judge", tuple((row.system, row.strength) for row in self.ranked.systems))
+        blocks = [Answer(self.sentences, panel, fit=False), *said, *self.ranked.blocks()]
+        return replace(
+            ranked, title=f"Preferences of {self.judge}", blocks=blocks, signatures={self.judge: self.signature}
+        )
 
 
-def _two_systems(pair: Pair) -> str:
+def _two_systems(pair: Pair) -> Say:
     counts = f"{pair.wins} wins, {pair.ties} ties, {pair.losses} losses"
-    raw = f"{pair.b} wins against {pair.a}: {rate_text(pair.win_rate)} (ties count half; {counts})."
-    if pair.controlled is None:
-        return raw
-    return f"{raw}\nAt equal lengths of the replies: {rate_text(pair.controlled.controlled)}."
+    said = [f"{pair.b} wins against {pair.a}: {rate_text(pair.win_rate)} (ties count half; {counts})."]
+    if pair.controlled is not None:
+        said.append(f"At equal lengths of the replies: {rate_text(pair.controlled.controlled)}.")
+    return Say(said, lines=True, fit=False)

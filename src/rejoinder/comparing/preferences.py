@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
@@ -19,20 +19,20 @@ from rejoinder.data.records import Fields
 from rejoinder.errors import DataError, listed
 from rejoinder.options import OnError
 from rejoinder.scoring.table import json_ready
-from rejoinder.show.figures import IntervalPanel
-from rejoinder.show.plots import Figure
-from rejoinder.show.text import (
-    bounds_text,
-    counted,
-    grid,
-    interval_text,
-    latex_safe,
-    latex_table,
-    number_text,
-    p_statement,
-    share_text,
-    text_html,
+from rejoinder.show.document import (
+    Answer,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Marked,
+    Result,
+    Say,
+    Share,
+    Table,
 )
+from rejoinder.show.figures import IntervalPanel
+from rejoinder.show.text import counted, interval_text, p_statement, share_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.preferences import (
     LOSS,
@@ -57,7 +57,7 @@ _OUTCOMES = {"a": WIN, "b": LOSS}
 
 def ranked_preferences(
     origin: Any, *, model: str, fields: Fields | None, on_error: OnError, seed: int, resamples: int
-) -> PreferenceReport:
+) -> Preferences:
     """The systems of pairwise preferences, ranked: `prefer` without a judge."""
     with closing(PreferenceSource(origin, fields, on_error)) as source:
         judgements = list(source.preferences())
@@ -82,7 +82,7 @@ class _Judgements:
         self.contexts: Ints = np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
         self.has_contexts = any(key[0] != "id" for key in keys)
 
-    def report(self, name: str, model: str, skipped: tuple[str, ...]) -> PreferenceReport:
+    def report(self, name: str, model: str, skipped: tuple[str, ...]) -> Preferences:
         contests = Contests.of(self.first, self.second, self.outcomes, self.contexts)
         ranked: list[RankedSystem] = []
         duels: dict[tuple[int, int], Duel] = {}
@@ -96,7 +96,7 @@ class _Judgements:
                 duels[int(members[duel.first]), int(members[duel.second])] = duel
             log_ties.append(ranking.log_ties)
             with_prior = with_prior or ranking.with_prior
-        return PreferenceReport(
+        return Preferences(
             name=name,
             model=model,
             systems=tuple(ranked),
@@ -236,9 +236,9 @@ class Pair:
         return self.p_adjusted < ALPHA
 
 
-@dataclass(frozen=True)
-class PreferenceReport:
-    """Systems ranked by preferences, best first; `str()` is the verdict and the tables."""
+@dataclass(frozen=True, repr=False)
+class Preferences(Result):
+    """Systems ranked by preferences, best first."""
 
     name: str
     model: str
@@ -266,8 +266,18 @@ class PreferenceReport:
         """The pair of two systems, in either order."""
         return next((pair for pair in self.pairs if {pair.a, pair.b} == {a, b}), None)
 
-    def verdict(self, prefer: str = "People prefer") -> str:
-        """The answer in one sentence, and what limits it; `prefer` says whose preferences these are."""
+    @property
+    def sentences(self) -> list[str]:
+        """The answer, and what limits it."""
+        return self.said("People prefer")
+
+    @property
+    def decided(self) -> bool:
+        """Whether there are enough contexts to compare systems at all."""
+        return not all(math.isnan(pair.p_value) for pair in self.pairs)
+
+    def said(self, prefer: str) -> list[str]:
+        """The answer; `prefer` says whose preferences these are."""
         connected = [row.system for row in self.systems if row.component == self.systems[0].component]
         best, rest = connected[0], connected[1:]
         rivals = [other for other in rest if (pair := self.pair(best, other)) is None or not pair.significant]
@@ -279,7 +289,7 @@ class PreferenceReport:
             answer = f"No significant difference between {best} and {rest[0]}{self._evidence(best, rest)}."
         else:
             answer = f"{best} is the strongest, but not significantly stronger than {listed(rivals)}."
-        return " ".join([answer, *self._warnings()])
+        return [answer, *self._warnings()]
 
     def _evidence(self, best: str, rest: list[str]) -> str:
         """How large the difference of two systems is, with its p-value; for more systems, the largest p-value.
@@ -311,21 +321,41 @@ class PreferenceReport:
                 "strengths are infinite; those shown use a prior of half a win, half a loss and half a tie per system."
             )
 
-    def plot(self) -> Figure:
-        """The strength of each system with its 95 % interval, best first."""
-        rows = tuple((row.system, row.strength) for row in self.systems)
-        panel = IntervalPanel("Strength (log-odds of beating the average system)", rows)
-        return Figure.of(panel.title, [panel])
+    def document(self) -> Document:
+        """How many judgements there are, the ranking, and win rates."""
+        panel = IntervalPanel(
+            "Strength (log-odds of beating the average system)",
+            tuple((row.system, row.strength) for row in self.systems),
+        )
+        return Document(
+            "Preferences",
+            [Answer(self.sentences, panel, fit=False), *self.blocks()],
+            question="Which system is preferred?",
+            counts=[(self.judgements, "judgement", "judgements"), (self.contexts, "context", "contexts")],
+            seed=self.seed,
+            resamples=self.resamples,
+        )
 
-    def _repr_html_(self) -> str:
-        return text_html(str(self))
+    def blocks(self) -> Iterator[Block]:
+        """The same without the verdict."""
+        counts = [counted(self.judgements, "judgement"), counted(self.contexts, "context")]
+        counts += [counted(self.raters, "rater")] if self.raters else []
+        counts.append(f"{share_text(self.ties / self.judgements)} ties")
+        yield Say([f"{', '.join(counts)}; {_MODEL_NAMES[self.model]}"], fit=False)
+        for _, members in groupby(self.systems, key=lambda row: row.component):
+            rows = list(members)
+            yield _ranking(rows)
+            if len(rows) <= MOST_IN_MATRIX:
+                yield self._matrix([row.system for row in rows])
+        if any(pair.controlled for pair in self.pairs):
+            yield _at_equal_lengths([pair for pair in self.pairs if pair.controlled])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         values = {
             "version": __version__,
             "data": self.name,
-            "verdict": self.verdict(),
+            **self.answer,
             "model": self.model,
             "judgements": self.judgements,
             "contexts": self.contexts,
@@ -343,8 +373,8 @@ class PreferenceReport:
                     "system": row.system,
                     "group": row.group,
                     "component": row.component,
-                    "strength": plain_interval(row.strength),
-                    "fisher": plain_interval(row.fisher),
+                    "strength": asdict(row.strength),
+                    "fisher": asdict(row.fisher),
                     "wins": row.wins,
                     "ties": row.ties,
                     "losses": row.losses,
@@ -356,52 +386,19 @@ class PreferenceReport:
         }
         return json_ready(values)
 
-    def to_latex(self) -> str:
-        """A booktabs table of the ranking."""
-        rows = [
-            [
-                latex_safe(row.system),
-                str(row.group),
-                number_text(row.strength.estimate, 2),
-                bounds_text(row.strength, 2),
-                latex_safe(share_text(row.win_rate)),
-                str(row.wins + row.ties + row.losses),
-            ]
-            for row in self.systems
-        ]
-        return latex_table(["system", "group", "strength", r"95\,\% interval", "wins", "comparisons"], rows)
-
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n\n{self.tables()}"
-
-    def tables(self) -> str:
-        """How many judgements there are, the ranking, and win rates."""
-        counts = [counted(self.judgements, "judgement"), counted(self.contexts, "context")]
-        counts += [counted(self.raters, "rater")] if self.raters else []
-        counts.append(f"{share_text(self.ties / self.judgements)} ties")
-        parts = [f"{', '.join(counts)}; {_MODEL_NAMES[self.model]}"]
-        for _, members in groupby(self.systems, key=lambda row: row.component):
-            rows = list(members)
-            parts.append(_ranking_text(rows))
-            if len(rows) <= MOST_IN_MATRIX:
-                parts.append(self._matrix_text([row.system for row in rows]))
-        if any(pair.controlled for pair in self.pairs):
-            parts.append(_length_text([pair for pair in self.pairs if pair.controlled]))
-        return "\n\n".join(parts)
-
-    def _matrix_text(self, systems: list[str]) -> str:
+    def _matrix(self, systems: list[str]) -> Table:
         rows = [[system, *(self._rate_cell(system, other) for other in systems)] for system in systems]
         title = "How often the system of the row wins against that of the column (ties count half)"
-        marked = any(cell.endswith("*") for row in rows for cell in row[1:])
-        note = "\n* significant difference of strengths (Holm-corrected)" if marked else ""
-        return f"{title}\n{grid(['', *systems], rows)}{note}"
+        marked = any(isinstance(cell, Marked) for row in rows for cell in row)
+        note = "* significant difference of strengths (Holm-corrected)" if marked else ""
+        return Table(["", *systems], rows, title=title, note=note, fit=False)
 
-    def _rate_cell(self, system: str, other: str) -> str:
+    def _rate_cell(self, system: str, other: str) -> Cell:
         pair = None if system == other else self.pair(system, other)
         if pair is None or np.isnan(pair.win_rate.estimate):
             return "" if system == other else "-"
         rate = pair.win_rate if pair.b == system else _turned(pair.win_rate)
-        return share_text(rate.estimate) + ("*" if pair.significant else "")
+        return Marked(Share(rate.estimate)) if pair.significant else Share(rate.estimate)
 
 
 _MODEL_NAMES = {
@@ -410,35 +407,22 @@ _MODEL_NAMES = {
 }
 
 
-def _ranking_text(rows: list[RankedSystem]) -> str:
-    cells = [
-        [
-            row.system,
-            str(row.group),
-            interval_text(row.strength, 2, sign=True),
-            share_text(row.win_rate),
-            str(row.wins),
-            str(row.ties),
-            str(row.losses),
-        ]
-        for row in rows
-    ]
-    return grid(["system", "group", "strength [95 %]", "win rate", "wins", "ties", "losses"], cells)
-
-
-def _length_text(pairs: list[Pair]) -> str:
+def _ranking(systems: list[RankedSystem]) -> Table:
     rows = [
-        [
-            f"{pair.b} against {pair.a}",
-            share_text(found.win_rate),
-            rate_text(found.controlled),
-            number_text(found.length_effect, 2),
-        ]
+        [row.system, row.group, row.strength, Share(row.win_rate), row.wins, row.ties, row.losses] for row in systems
+    ]
+    strength = Column("strength [95 %]", digits=2, sign=True, key="strength")
+    return Table(["system", "group", strength, "win rate", "wins", "ties", "losses"], rows, fit=False)
+
+
+def _at_equal_lengths(pairs: list[Pair]) -> Table:
+    rows = [
+        [f"{pair.b} against {pair.a}", Share(found.win_rate), rate_text(found.controlled), found.length_effect]
         for pair in pairs
         if (found := pair.controlled) is not None
     ]
-    title = "Win rates at equal lengths of the replies (Dubois et al. 2024)"
-    return f"{title}\n{grid(['', 'win rate', 'at equal length [95 %]', 'length effect'], rows)}"
+    columns = ["", "win rate", "at equal length [95 %]", Column("length effect", digits=2)]
+    return Table(columns, rows, title="Win rates at equal lengths of the replies (Dubois et al. 2024)", fit=False)
 
 
 def rate_text(rate: Interval) -> str:
@@ -451,26 +435,21 @@ def _turned(rate: Interval) -> Interval:
     return Interval(1 - rate.estimate, 1 - rate.high, 1 - rate.low)
 
 
-def plain_interval(interval: Interval) -> dict[str, float]:
-    """An interval as plain values."""
-    return {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
-
-
 def _pair_dict(pair: Pair) -> dict[str, Any]:
     controlled = pair.controlled
     return {
         "a": pair.a,
         "b": pair.b,
-        "win_rate": plain_interval(pair.win_rate),
+        "win_rate": asdict(pair.win_rate),
         "wins": pair.wins,
         "ties": pair.ties,
         "losses": pair.losses,
-        "difference": plain_interval(pair.difference),
+        "difference": asdict(pair.difference),
         "p": pair.p_value,
         "p_adjusted": pair.p_adjusted,
         "significant": pair.significant,
         "length_controlled": {
-            **plain_interval(controlled.controlled),
+            **asdict(controlled.controlled),
             "win_rate": controlled.win_rate,
             "length_effect": controlled.length_effect,
             "judgements": controlled.n,

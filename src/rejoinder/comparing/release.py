@@ -64,7 +64,8 @@ def _named(table: ScoreTable, name: str) -> ScoreTable:
     """The table of one system under another name."""
     corpus = {label: {name: next(iter(systems.values()))} for label, systems in table.corpus.items()}
     doubts = {label: {name: next(iter(systems.values()))} for label, systems in table.doubts.items()}
-    return replace(table, system_names=(name,), corpus=corpus, doubts=doubts)
+    languages = dict.fromkeys([name], next(iter(table.languages.values()), {}))
+    return replace(table, system_names=(name,), corpus=corpus, doubts=doubts, languages=languages)
 
 
 class _KeyFinder(GroupFinder):

@@ -21,13 +21,14 @@ from rejoinder.data.source import Source, survey
 from rejoinder.data.tables import write_sheet
 from rejoinder.folders.outputs import Output, output_path, replacing, replacing_file, reserved, temporary_beside
 from rejoinder.options import FIELDS_OPTION, REPLIES_OPTION, OnError, Option, Quiet, Seed, UnitOption, path, verb, whole
+from rejoinder.show.document import Block, Document, Facts, Result, Say
 from rejoinder.types import Example
 
 # A file of any tool to a file in our own format, from Python.
 
 
-@dataclass(frozen=True)
-class Conversion:
+@dataclass(frozen=True, repr=False)
+class Conversion(Result):
     """What was written."""
 
     output: str
@@ -44,12 +45,21 @@ class Conversion:
         names = ("output", "read", "written", "duplicates")
         return {**{name: getattr(self, name) for name in names}, "skipped": list(self.skipped)}
 
-    def __str__(self) -> str:
+    def document(self) -> Document:
+        """How many examples were written, and why others were not."""
         sampled = self.read - self.duplicates - self.written
         reasons = [f"{self.duplicates:,} duplicates"] * bool(self.duplicates)
         reasons += [f"{sampled:,} not in the sample"] * bool(sampled)
         left_out = f" (left out: {', '.join(reasons)})" if reasons else ""
-        return f"{self.output}: {self.written:,} of {self.read:,} examples{left_out}"
+        said = f"{self.output}: {self.written:,} of {self.read:,} examples{left_out}"
+        counts = {
+            "read": self.read,
+            "written": self.written,
+            "duplicates": self.duplicates,
+            "not in the sample": sampled,
+        }
+        blocks: list[Block] = [Say([said], fit=False), Facts(counts, only=("latex", "html"))]
+        return Document(f"Conversion into {Path(self.output).name}", blocks)
 
 
 class _RatedSource(Source):

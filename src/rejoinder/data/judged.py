@@ -92,6 +92,8 @@ class JudgedSource(Source):
         if self.unit == "turn" and _present(record.get(name)) is None:
             self._judged = HumanScores()
             return example
+        if record.get(name) is None:
+            raise FieldError(name, f"is missing: expected human scores{_elsewhere(record)}")
         scores = scores_of(record.get(name), name)
         self._judged = HumanScores(
             scores,
@@ -105,6 +107,16 @@ class JudgedSource(Source):
     def _label(self, record: Mapping[str, Any], ours: str) -> str:
         value = record.get(self.fields.of(ours))
         return "" if value is None or is_missing(value) else text_of(value, self.fields.of(ours))
+
+
+_OTHER_NAMES = ("human", "human_score", "human_scores", "rating", "ratings", "label", "labels", "score", "overall")
+"""Names under which others keep human scores."""
+
+
+def _elsewhere(record: Mapping[str, Any]) -> str:
+    """How to read human scores from a field of another name, where the record has one."""
+    found = next((name for name in _OTHER_NAMES if name in record and not is_missing(record[name])), None)
+    return "" if found is None else f"; if {found!r} has them, use --field scores={found} (fields in Python)"
 
 
 class LabelSource(JudgedSource):

@@ -73,7 +73,7 @@ class Fit:
     familiarity: Familiarity | None = dataclasses.field(default=None, compare=False, repr=False)
     """A description of its training text; None if there was too little of it."""
     bounds: Bounds | None = dataclasses.field(default=None, compare=False, repr=False)
-    """The kinds of replies that it was fitted on; None where this is not recorded."""
+    """For which replies it can be relied on; None where this is not known."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -139,7 +139,9 @@ class Evaluator(Metric, Learned):
             values = self.learn(data)
             contexts = data.contexts | self.inherited_contexts()
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
-        fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=self.familiarity_of(data))
+        familiarity = self.familiarity_of(data)
+        bounds = Bounds.of(data, familiarity)
+        fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=familiarity, bounds=bounds)
         self._remember(values, dataclasses.replace(fit, calibration=self.learned_calibration(values)))
         return self
 
@@ -240,10 +242,20 @@ class Evaluator(Metric, Learned):
         familiarity = self.fitted.familiarity
         return [()] * len(batch) if familiarity is None else familiarity.unfamiliar(batch)
 
+    @property
+    def knows_limits(self) -> bool:
+        """Whether it is known for which replies it can be relied on."""
+        return self.fit_ is not None and self.fit_.bounds is not None
+
     def doubts(self, batch: Batch) -> Mapping[str, Bools]:
-        """Kind of reply that it was not fitted on, in words -> which replies of the batch are of it."""
+        """Kind of reply beyond its bounds, in words -> which replies of the batch are of it."""
         fit = self.fit_
         return {} if fit is None or fit.bounds is None else fit.bounds.doubts(batch, fit.familiarity)
+
+    def inapplicable(self, batch: Batch) -> Mapping[str, Bools]:
+        """Kind of reply that its scores say nothing about, in words -> which replies of the batch are of it."""
+        fit = self.fit_
+        return {} if fit is None or fit.bounds is None else fit.bounds.inapplicable(batch)
 
     def cut_contexts(self, batch: Batch) -> int:  # noqa: ARG002 - unless it is known, none
         """How many examples have a context whose last turns are too long to be read whole."""

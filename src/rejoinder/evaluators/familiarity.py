@@ -32,6 +32,7 @@ from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.base import State
 from rejoinder.metrics.batch import Batch
 from rejoinder.text.tokens import token_codes
+from rejoinder.text.words import synsets
 from rejoinder.types import Example
 
 REASONS: Mapping[str, str] = MappingProxyType(
@@ -153,9 +154,35 @@ class Familiarity:
         # This object is kept with them, so that no other one can get its id meanwhile.
         return batch.keep(("unfamiliar", id(self)), lambda: (self, self._flags(batch)))[1]
 
+    def rarity(self, batch: Batch) -> Floats:
+        """How unusual it is that a reply has so many English words that are rare in training text: -log probability.
+
+        Each word counts once. Names, typos and words of other languages, which WordNet does not have, do not count.
+        """
+        texts, n = self._counted(batch)[0], len(batch)
+        rare = self._is_unknown(texts)
+        for place in np.flatnonzero(rare).tolist():
+            rare[place] = bool(synsets(texts.vocabulary[place]))
+        in_reply = texts.owner < n
+        size = max(1, len(texts.vocabulary))
+        once = np.unique(texts.owner[in_reply] * size + texts.words[in_reply])
+        owner, word = once // size, once % size
+        met, seen = (np.bincount(owner, weights=flags[word], minlength=n) for flags in (rare, texts.is_word))
+        rarity: Floats = -_log_probability(met.astype(np.int64), seen.astype(np.int64), self.unknown)
+        return rarity
+
+    def _counted(self, batch: Batch) -> tuple[CountedTexts, dict[str, Floats]]:
+        """The texts of the batch and their values, counted once."""
+
+        def count() -> tuple[Familiarity, CountedTexts, dict[str, Floats]]:
+            texts = CountedTexts.of(batch.examples)
+            return self, texts, self._values(texts)
+
+        return batch.keep(("familiarity", id(self)), count)[1:]
+
     def _flags(self, batch: Batch) -> dict[str, NDArray[np.bool_]]:
-        texts = CountedTexts.of(batch.examples)
-        values, few = self._values(texts), self._few_common(texts)
+        texts, values = self._counted(batch)
+        few = self._few_common(texts)
         beyond = {
             name: sign * values[name] < sign * self.limits[name] for sides in _SIDES.values() for name, sign in sides
         }

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rejoinder.judge.prompt import Usage, usage_of
 from rejoinder.judge.wire import JudgeError
+from rejoinder.show.document import Document, Result, Say, Table
 
 _COUNTING = threading.Condition()
 """Held while a cost is reserved or counted, so that no thread sees one without the other."""
@@ -178,3 +179,35 @@ class Plan:
             f"{self.requests:,} requests to send, {self.cached:,} answers in the cache; about {self.read:,} tokens to "
             f"read and at most {self.written:,} to write{cost}{more}"
         )
+
+
+@dataclass(frozen=True, repr=False)
+class CostPlan(Result):
+    """What the judges among some metrics would send; nothing is sent."""
+
+    judges: Mapping[str, Plan]
+    """Judge -> what it would send."""
+
+    @property
+    def total(self) -> Plan:
+        """All of them together."""
+        return Plan.total(self.judges.values())
+
+    @property
+    def sentences(self) -> list[str]:
+        """What would be sent in all."""
+        return [str(self.total)] if self.judges else ["no judge among the metrics: nothing would be sent"]
+
+    def document(self) -> Document:
+        """What each judge would send, and the total."""
+        lines = [f"{name}: {plan}" for name, plan in self.judges.items()] or self.sentences
+        lines += [f"together: {self.total}"] if len(self.judges) > 1 else []
+        names = ("requests", "cached", "read", "written", "cost", "if_sampled")
+        rows = [[judge, *(getattr(plan, name) for name in names)] for judge, plan in self.judges.items()]
+        table = Table(["judge", *(name.replace("_", " ") for name in names)], rows, only=("latex", "html"))
+        return Document("What judges would cost", [Say(lines, lines=True, fit=False), table])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        judges = {name: asdict(plan) for name, plan in self.judges.items()}
+        return {"dry_run": True, "judges": judges, **asdict(self.total)}

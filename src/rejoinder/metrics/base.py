@@ -165,11 +165,17 @@ class Metric(NearNames, ABC):
         """An object that counts replies unlike those the metric was made for, or None."""
         return None
 
-    def doubts(self, batch: Batch) -> Mapping[str, Bools]:  # noqa: ARG002 - for those that know their limits
-        """Kind of reply that the metric cannot be relied on for, in words -> which replies of the batch are of it.
+    @property
+    def knows_limits(self) -> bool:
+        """Whether it is known for which replies the metric can be relied on; False for metrics that compare words."""
+        return False
 
-        Empty where this was not measured, as for metrics that compare words.
-        """
+    def doubts(self, batch: Batch) -> Mapping[str, Bools]:  # noqa: ARG002 - for those that know their limits
+        """Kind of reply that the metric cannot be relied on for, in words -> which replies of the batch are of it."""
+        return {}
+
+    def inapplicable(self, batch: Batch) -> Mapping[str, Bools]:  # noqa: ARG002 - for those that know their limits
+        """Kind of reply that the metric says nothing about, in words -> which replies of the batch are of it."""
         return {}
 
     @property

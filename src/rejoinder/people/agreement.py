@@ -21,7 +21,8 @@ from rejoinder.errors import CallError, DataError, UnknownNameError, listed, sho
 from rejoinder.folders.outputs import paths_of, reserved_file
 from rejoinder.options import FIELDS_OPTION, RESAMPLES, OnError, Option, Resamples, Seed, number, path, text, verb
 from rejoinder.scoring.table import json_ready
-from rejoinder.show.text import counted, grid, interval_text, number_text, p_text
+from rejoinder.show.document import PAGE, Answer, Block, Cell, Column, Document, PValue, Result, Say, Section, Table
+from rejoinder.show.text import counted, interval_text, number_text
 from rejoinder.stats.aggregation import aggregate
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.mixed import CrossedMeans, crossed_means
@@ -39,9 +40,9 @@ from rejoinder.stats.raters import (
 from rejoinder.types import Example, JudgedExample, Judgement, Scores
 
 
-@dataclass(frozen=True, eq=False)
-class AgreementReport:
-    """How well raters agree; `str()` is one sentence and the tables of each dimension."""
+@dataclass(frozen=True, eq=False, repr=False)
+class RaterAgreement(Result):
+    """How well raters agree."""
 
     rated: RatingSet
     """After the filters."""
@@ -70,13 +71,25 @@ class AgreementReport:
                 "version": __version__,
                 "data": self.rated.name,
                 "raters": list(self.rated.raters),
+                **self.answer,
                 "warnings": list(self.notes),
                 "dimensions": {report.dimension: report.to_dict() for report in self.dimensions},
             }
         )
 
-    def __str__(self) -> str:
-        return "\n\n".join(str(report) for report in self.dimensions)
+    @property
+    def sentences(self) -> list[str]:
+        """Whether the ratings can be trusted, one sentence per dimension."""
+        return [report.sentence() for report in self.dimensions]
+
+    def document(self) -> Document:
+        """The tables of each dimension."""
+        parts = [Section(report.dimension, list(report.blocks())) for report in self.dimensions]
+        counts = [(len(self.rated.examples), "reply", "replies"), (len(self.rated.raters), "rater", "raters")]
+        blocks: list[Block] = [Answer(self.sentences, only=PAGE), *parts]
+        return Document(
+            f"Ratings of {Path(self.rated.name).name}", blocks, question="Can these ratings be trusted?", counts=counts
+        )
 
     def _scored(self) -> Iterator[tuple[Example, dict[str, tuple[float, ...]]]]:
         for row, example in enumerate(self.rated.examples):
@@ -152,7 +165,7 @@ def agree(
             group="one score per reply",
         ),
     ] = None,
-) -> AgreementReport:
+) -> RaterAgreement:
     """Measure how well raters agree, on judged records or on a table with one row per rating.
 
     `least_kappa` leaves out raters whose median quadratic-weighted kappa with the others is lower, `mad` ratings that
@@ -181,12 +194,12 @@ def _measured(
     mad: float | None,
     aggregation: str | None,
     settings: Mapping[str, Any],
-) -> AgreementReport:
+) -> RaterAgreement:
     removed: dict[str, list[str]] = {name: [] for name in wanted}
     kept = {name: _filtered(rated, name, least_kappa, mad, removed[name]) for name in wanted}
     cleaned = rated.with_ratings(kept)
     before = rated if least_kappa is not None or mad is not None else None
-    return AgreementReport(
+    return RaterAgreement(
         cleaned,
         tuple(dimension_agreement(cleaned, before, name, tuple(removed[name]), **settings) for name in wanted),
         {name: _aggregated(kept[name], name, aggregation, settings["seed"]) for name in wanted} if aggregation else {},
@@ -350,43 +363,41 @@ class DimensionAgreement:
             "verdict": self.sentence(),
         }
 
-    def __str__(self) -> str:
+    def blocks(self) -> Iterator[Block]:
+        """Whether the ratings can be trusted, the measures, single raters, and means of systems."""
+        yield Say([self.sentence(), *self.removed], lines=True, fit=False)
         icc = self.intraclass
-        rows = [
+        before: list[list[Cell]] = (
+            [[f"alpha before the filters ({self.level})", self.before]] if self.before is not None else []
+        )
+        rows: list[list[Cell]] = [
             ["ratings", f"{self.n_ratings:,} of {self.n_replies:,} replies"],
-            [f"Krippendorff's alpha ({self.level})", interval_text(self.alpha)],
-            ["median kappa of two raters (quadratic)", number_text(self.median_kappa)],
-            ["Fleiss' kappa", number_text(self.fleiss)],
+            *before,
+            [f"Krippendorff's alpha ({self.level})", self.alpha],
+            ["median kappa of two raters (quadratic)", self.median_kappa],
+            ["Fleiss' kappa", self.fleiss],
             [
                 f"ICC(2,1), ICC(2,k) of {icc.n_items:,} replies",
                 f"{number_text(icc.single_2)}, {number_text(icc.average_2)}",
             ],
         ]
-        if self.before is not None:
-            rows.insert(1, [f"alpha before the filters ({self.level})", interval_text(self.before)])
-        parts = [self.sentence(), *self.removed, "", grid(["measure", "value"], rows)]
+        yield Table(["measure", "value"], rows, fit=False)
         if self.raters:
-            parts += ["", self._raters_text()]
+            yield self._raters_table()
         if self.systems is not None and len(self.systems.means) > 1:
-            parts += ["", _systems_text(self.systems)]
-        return "\n".join(parts)
+            yield from _systems(self.systems)
 
-    def _raters_text(self) -> str:
-        header = ["rater", "ratings", "mean", "against others", "z", "severity [95 %]", "kappa"]
+    def _raters_table(self) -> Table:
+        columns = [
+            *("rater", "ratings", Column("mean", digits=2), Column("against others", digits=2), Column("z", digits=1)),
+            *(Column("severity [95 %]", digits=2, key="severity"), Column("kappa", digits=2)),
+        ]
         rows = [
-            [
-                row.rater,
-                str(row.n_ratings),
-                number_text(row.mean, 2),
-                number_text(row.difference, 2),
-                number_text(row.z_score, 1),
-                interval_text(row.severity, 2),
-                number_text(row.kappa, 2),
-            ]
+            [row.rater, row.n_ratings, row.mean, row.difference, row.z_score, row.severity, row.kappa]
             for row in self.raters[:_MOST_RATERS]
         ]
         more = len(self.raters) - _MOST_RATERS
-        return grid(header, rows) + (f"\n... and {more} more raters (see --json)" if more > 0 else "")
+        return Table(columns, rows, note=f"... and {more} more raters (see --json)" if more > 0 else "", fit=False)
 
 
 def dimension_agreement(
@@ -495,33 +506,23 @@ def _plain(contrast: Any) -> dict[str, float]:
     }
 
 
-def _systems_text(systems: CrossedMeans) -> str:
-    means = [
-        [system or "-", interval_text(mean.interval), number_text(mean.error), number_text(mean.degrees, 0)]
-        for system, mean in systems.means.items()
-    ]
+def _systems(systems: CrossedMeans) -> Iterator[Block]:
+    means = [[system or "-", mean.interval, mean.error, mean.degrees] for system, mean in systems.means.items()]
+    shares = ", ".join(f"{name} {number_text(variance)}" for name, variance in systems.variances.items())
+    yield Table(
+        ["system", "mean [95 %]", "standard error", Column("degrees of freedom", digits=0)],
+        means,
+        title=f"means for other contexts and raters (variances: {shares})",
+        fit=False,
+    )
     gaps = [
-        [
-            f"{row.b} - {row.a}",
-            interval_text(row.contrast.interval),
-            number_text(row.contrast.error),
-            p_text(row.p_adjusted),
-        ]
+        [f"{row.b} - {row.a}", row.contrast.interval, row.contrast.error, PValue(row.p_adjusted)]
         for row in systems.differences
     ]
     if len(gaps) > _MOST_DIFFERENCES:
-        more = f"the {len(gaps):,} differences of two systems are shown by --json"
+        yield Say([f"the {len(gaps):,} differences of two systems are shown by --json"], fit=False)
     else:
-        more = grid(["difference", "[95 %]", "standard error", "p (Holm)"], gaps)
-    shares = ", ".join(f"{name} {number_text(variance)}" for name, variance in systems.variances.items())
-    return "\n".join(
-        [
-            f"means for other contexts and raters (variances: {shares})",
-            grid(["system", "mean [95 %]", "standard error", "degrees of freedom"], means),
-            "",
-            more,
-        ]
-    )
+        yield Table(["difference", Column("[95 %]", key="estimate"), "standard error", "p (Holm)"], gaps, fit=False)
 
 
 # Who gave which score to which reply, as arrays.

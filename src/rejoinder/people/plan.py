@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, overload
@@ -21,11 +21,9 @@ from rejoinder.options import FIELDS_OPTION, Dimension, OnError, Option, Quiet, 
 from rejoinder.scoring.run import LocalRun
 from rejoinder.scoring.score import choose
 from rejoinder.scoring.table import json_ready
+from rejoinder.show.document import ALL_FORMS, Answer, Block, Cell, Document, Form, Result, Say, Table, renamed
 from rejoinder.show.figures import Curve, LinePanel
-from rejoinder.show.html import Section, html_table, panel_grid, render_page, spaced
-from rejoinder.show.markup import element, joined
-from rejoinder.show.plots import Figure
-from rejoinder.show.text import counted, grid, latex_safe, latex_table, text_html
+from rejoinder.show.text import counted
 from rejoinder.stats.planning import (
     MOST,
     PilotSpread,
@@ -285,9 +283,9 @@ FACTORS = (0.5, 1.0, 2.0)
 _PILOT_CONFIDENCE = 0.8
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a comparison of systems needs; `str()` is the recommendation and the tables."""
+@dataclass(frozen=True, repr=False)
+class Plan(Result):
+    """What a comparison of systems needs."""
 
     difference: float
     pilot: PilotSpread
@@ -328,19 +326,20 @@ class Plan:
         most = MOST if self.available is None else self.available
         return next((count for count in self.raters if self.needed(count) <= most), None)
 
-    def recommendation(self) -> str:
+    @property
+    def sentences(self) -> list[str]:
         """What to collect, in one or two sentences."""
         sure = f"{self.power:.0%} power at the {100 * self.alpha:g}% level"
         goal = f"a difference of {self.difference:g}{self._between()} with {sure}"
         raters = self.recommended
         if raters is None:
-            return self._out_of_reach(goal)
+            return [self._out_of_reach(goal)]
         contexts = self.needed(raters)
         ratings = (
             f" with {counted(raters, 'rating')} per reply ({self.labels(raters):,.0f} labels)" if self.rated else ""
         )
         per = "" if self.pilot.paired else " per system"
-        return f"Collect {contexts:,.0f} contexts{per}{ratings} to detect {goal}.{self._uncertainty(raters)}"
+        return [f"Collect {contexts:,.0f} contexts{per}{ratings} to detect {goal}.", *self._uncertainty(raters)]
 
     def _between(self) -> str:
         pairs = math.comb(self.systems, 2)
@@ -371,13 +370,13 @@ class Plan:
         low, high = (self.needed(raters, variance_factor=factor) for factor in factors)
         return low, high
 
-    def _uncertainty(self, raters: int) -> str:
+    def _uncertainty(self, raters: int) -> Iterator[str]:
         bounds = self._range(raters)
         if bounds is None:
-            return ""
+            return
         high = f"{bounds[1]:,.0f}" if math.isfinite(bounds[1]) else "more than ten million"
-        return (
-            f" The pilot's {counted(self.pilot.contexts, 'context')} leave this uncertain: between {bounds[0]:,.0f} "
+        yield (
+            f"The pilot's {counted(self.pilot.contexts, 'context')} leave this uncertain: between {bounds[0]:,.0f} "
             f"and {high} ({_PILOT_CONFIDENCE:.0%} interval)."
         )
 
@@ -398,20 +397,48 @@ class Plan:
         ]
         return LinePanel("Smallest difference that is detected", tuple(curves), "contexts", "difference")
 
-    def plot(self) -> Figure:
-        """The smallest difference that is detected, by the number of contexts."""
-        panel = self.panel()
-        return Figure.of(panel.title, [panel])
+    @property
+    def decided(self) -> bool:
+        """Whether enough contexts can be had."""
+        return self.recommended is not None
 
-    def _repr_html_(self) -> str:
-        return text_html(str(self))
+    def recommendation(self) -> str:
+        """The verdict, as it was named before 0.2."""
+        renamed("recommendation()", "verdict")
+        return self.verdict
+
+    def document(self) -> Document:
+        """The contexts for each number of ratings and each difference, and what a number of contexts detects."""
+        header = ["ratings per reply" if self.rated else "", *(f"{gap:g}" for gap in self.differences)]
+        rows: list[list[Cell]] = []
+        for count in self.raters:
+            cells = [_count(self.needed(count, gap)) for gap in self.differences]
+            labels = [_count(self.labels(count))] if self.rated else []
+            rows.append([str(count) if self.rated else "contexts", *cells, *labels])
+        curve = [
+            [str(contexts), *(_gap(self.detectable(contexts, count)) for count in self.raters)] for contexts in CURVE
+        ]
+        columns = [counted(count, "rating") if self.rated else "difference" for count in self.raters]
+        header += [f"labels for {self.difference:g}"] if self.rated else []
+        detected = self.panel()
+        return Document(
+            "Plan of an evaluation",
+            [
+                Answer(self.sentences, detected, fit=False),
+                Say([self.spread_text()], fit=False),
+                Table(header, rows, title="Contexts needed, by the difference to detect", fit=False),
+                Table(["contexts", *columns], curve, title=detected.title, fit=False),
+            ],
+            question="How much has to be collected?",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         spread, bounds = self.pilot.spread, None if self.recommended is None else self._range(self.recommended)
         values = {
             "version": __version__,
-            "recommendation": self.recommendation(),
+            **self.answer,
+            "recommendation": self.verdict,
             "difference": self.difference,
             "power": self.power,
             "alpha": self.alpha,
@@ -443,32 +470,6 @@ class Plan:
         }
         return json_ready(values)
 
-    def to_latex(self) -> str:
-        """A booktabs table of the needed contexts."""
-        header, rows = self.needed_table()
-        return latex_table([latex_safe(cell) for cell in header], [[latex_safe(cell) for cell in row] for row in rows])
-
-    def __str__(self) -> str:
-        header, rows = self.needed_table()
-        needed = f"Contexts needed, by the difference to detect\n{grid(header, rows)}"
-        columns = [counted(count, "rating") if self.rated else "difference" for count in self.raters]
-        curve = [
-            [str(contexts), *(_gap(self.detectable(contexts, count)) for count in self.raters)] for contexts in CURVE
-        ]
-        detected = f"Smallest difference that is detected\n{grid(['contexts', *columns], curve)}"
-        return "\n\n".join([self.recommendation(), self.spread_text(), needed, detected])
-
-    def needed_table(self) -> tuple[list[str], list[list[str]]]:
-        """Header and rows: the contexts for each number of ratings and each difference."""
-        header = ["ratings per reply" if self.rated else "", *(f"{gap:g}" for gap in self.differences)]
-        header += [f"labels for {self.difference:g}"] if self.rated else []
-        rows = []
-        for count in self.raters:
-            cells = [_count(self.needed(count, gap)) for gap in self.differences]
-            labels = [_count(self.labels(count))] if self.rated else []
-            rows.append([str(count) if self.rated else "contexts", *cells, *labels])
-        return header, rows
-
     def spread_text(self) -> str:
         """The spread that the plan is based on, in one sentence."""
         spread = self.pilot.spread
@@ -479,9 +480,9 @@ class Plan:
         return f"{text}."
 
 
-@dataclass(frozen=True)
-class PrecisionPlan:
-    """How many items an interval of a given width needs; `str()` is the recommendation and a table."""
+@dataclass(frozen=True, repr=False)
+class PrecisionPlan(Result):
+    """How many items an interval of a given width needs."""
 
     kind: str
     """"agreement", or the kind of correlation."""
@@ -491,18 +492,35 @@ class PrecisionPlan:
     """Raters per item and items; for a correlation, a single row."""
     notes: tuple[str, ...] = ()
 
-    def recommendation(self) -> str:
-        """What to collect, in one sentence."""
+    @property
+    def sentences(self) -> list[str]:
+        """What to collect."""
         raters, items = min(self.rows, key=lambda row: row[0] * row[1])
         what = "Krippendorff's alpha" if self.kind == "agreement" else f"a {self.kind.capitalize()} correlation"
         if self.kind == "agreement":
-            per, independent = f" with {counted(raters, 'rater')} each ({_count(raters * items)} labels)", ""
+            per, independent = f" with {counted(raters, 'rater')} each ({_shown(raters * items)} labels)", ""
         else:
             per, independent = "", "; items must be independent, so take one reply per context"
-        return (
-            f"Collect {_count(items)} items{per} for a 95 % interval of width {self.width:g} on {what} of about "
+        return [
+            f"Collect {_shown(items)} items{per} for a 95 % interval of width {self.width:g} on {what} of about "
             f"{self.expected:g}{independent}."
-        )
+        ]
+
+    def recommendation(self) -> str:
+        """The verdict, as it was named before 0.2."""
+        renamed("recommendation()", "verdict")
+        return self.verdict
+
+    def document(self) -> Document:
+        """The needed items for each number of raters."""
+        by_raters = self.kind == "agreement"
+        columns = ["raters per item", "items", "labels"] if by_raters else ["correlation", "items"]
+        rows: list[list[Cell]] = [[str(raters), _count(n), _count(raters * n)] for raters, n in self.rows]
+        if not by_raters:
+            rows = [[self.kind, _count(n)] for _, n in self.rows]
+        forms: tuple[Form, ...] = ALL_FORMS if by_raters else ("latex",)
+        blocks: list[Block] = [Answer(self.sentences, fit=False), Table(columns, rows, fit=False, only=forms)]
+        return Document("Plan of an evaluation", blocks, question="How much has to be collected?")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -511,7 +529,8 @@ class PrecisionPlan:
             rows = [{"items": items} for _, items in self.rows]
         values = {
             "version": __version__,
-            "recommendation": self.recommendation(),
+            **self.answer,
+            "recommendation": self.verdict,
             "kind": self.kind,
             "expected": self.expected,
             "width": self.width,
@@ -519,43 +538,14 @@ class PrecisionPlan:
         }
         return json_ready(values)
 
-    def to_latex(self) -> str:
-        """A booktabs table of the needed items."""
-        return latex_table(self._header(), self._cells())
 
-    def __str__(self) -> str:
-        if self.kind != "agreement":
-            return self.recommendation()
-        return f"{self.recommendation()}\n\n{grid(self._header(), self._cells())}"
-
-    def _header(self) -> list[str]:
-        return ["raters per item", "items", "labels"] if self.kind == "agreement" else ["correlation", "items"]
-
-    def _cells(self) -> Sequence[list[str]]:
-        if self.kind != "agreement":
-            return [[self.kind, _count(items)] for _, items in self.rows]
-        return [[str(raters), _count(items), _count(raters * items)] for raters, items in self.rows]
+def _count(number: float) -> Cell:
+    return round(number) if math.isfinite(number) else "> 10 million"
 
 
-def _count(number: float) -> str:
+def _shown(number: float) -> str:
     return f"{number:,.0f}" if math.isfinite(number) else "> 10 million"
 
 
 def _gap(difference: float) -> str:
     return "-" if math.isnan(difference) else f"{difference:.3g}"
-
-
-# A plan as one HTML file: the recommendation, the curve, and the table of contexts.
-
-
-def render_plan(plan: Plan) -> str:
-    """The whole HTML file."""
-    header, rows = plan.needed_table()
-    table = html_table(header, rows, caption="Contexts needed, by the difference to detect", class_="glance")
-    notes = [element("li", note, dir="auto") for note in plan.notes]
-    sections = [
-        Section("Smallest difference that is detected", panel_grid([plan.panel()]), "Curve"),
-        Section("Contexts needed", joined([spaced(table), element("ul", *notes) if notes else ""])),
-    ]
-    lead = joined([element("p", plan.recommendation(), dir="auto"), element("p", plan.spread_text(), dir="auto")])
-    return render_page("Plan of an evaluation", sections, lead=lead)

@@ -22,7 +22,7 @@ from rejoinder.folders.outputs import paths_of, reserved_file
 from rejoinder.options import FIELDS_OPTION, OnError, Option, Seed, path, text, verb, whole
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable
-from rejoinder.show.text import grid, number_text
+from rejoinder.show.document import Document, Result, Table
 from rejoinder.stats.labels import (
     active_probabilities,
     drawn,
@@ -190,9 +190,9 @@ def stratum_deviations(scores: Scores, strata: Ints, labels: Scores) -> Floats:
     return found
 
 
-@dataclass(frozen=True)
-class LabelSample:
-    """The replies to label; `str()` is a table by system."""
+@dataclass(frozen=True, repr=False)
+class LabelSample(Result):
+    """The replies to label."""
 
     examples: tuple[Example, ...]
     probabilities: Floats
@@ -219,18 +219,19 @@ class LabelSample:
         }
         return {"design": self.design, "predictor": self.predictor, "chosen": len(self.examples), "systems": systems}
 
-    def __str__(self) -> str:
+    def document(self) -> Document:
+        """How many replies of each system are chosen, and with which probabilities."""
         rows = [
-            [system or "-", str(self.replies[system]), str(len(p)), number_text(min(p)), number_text(max(p))]
-            for system, p in self._by_system().items()
+            [system or "-", self.replies[system], len(p), min(p), max(p)] for system, p in self._by_system().items()
         ]
         how = {
             "random": "with equal probabilities",
             "stratified": f"by strata of {self.predictor}",
             "active": f"in proportion to the uncertainty of {self.predictor}",
         }[self.design]
-        title = f"{len(self.examples)} replies to label, chosen {how}:"
-        return "\n".join([title, grid(["system", "replies", "chosen", "lowest probability", "highest"], rows)])
+        title = f"{len(self.examples)} replies to label, chosen {how}"
+        columns = ["system", "replies", "chosen", "lowest probability", "highest"]
+        return Document(title, [Table(columns, rows, title=f"{title}:", fit=False)])
 
     def _by_system(self) -> dict[str, list[float]]:
         found: dict[str, list[float]] = {system: [] for system in self.replies}

@@ -62,15 +62,16 @@ from rejoinder.options import (
 from rejoinder.progress import bar
 from rejoinder.registry import load, load_reply_model
 from rejoinder.replies.base import Decoding, ReplyModel, context_seed
-from rejoinder.show.text import one_line
+from rejoinder.show.document import Document, Result, Table
+from rejoinder.show.text import counted, one_line
 from rejoinder.threads import use_thread_pools
 from rejoinder.types import Example
 
 Model = str | Path | ReplyModel
 
 
-@dataclass(frozen=True)
-class GeneratedReplies:
+@dataclass(frozen=True, repr=False)
+class Replies(Result):
     """The replies as examples, in order, and counts of what was left out; iterating over it gives the examples."""
 
     examples: Iterable[Example]
@@ -88,12 +89,19 @@ class GeneratedReplies:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warnings for those who judge the replies."""
+        """What to know for those who judge the replies."""
         held = self.summary.trained_on.items()
         return tuple(f"{name} was trained on {n} of the {self.summary.contexts} contexts" for name, n in held)
 
-    def __str__(self) -> str:
-        return str(self.summary)
+    def document(self) -> Document:
+        """How many replies each system gave, and how many were left out."""
+        kinds = ("replies", "duplicate", "offensive", "empty", "missing")
+        rows = [
+            [one_line(system, LONGEST_SHOWN), *(self.summary.count(kind, system) for kind in kinds)]
+            for system in self.summary.systems
+        ]
+        title = f"Replies to {counted(self.summary.contexts, 'context')}"
+        return Document(title, [Table(["system", *kinds], rows, ruled=False, fit=False)])
 
 
 _POOL = "a pool for judging"
@@ -172,7 +180,7 @@ def generate(
     ] = None,
     resume: Resume = False,
     quiet: Quiet = True,
-) -> GeneratedReplies:
+) -> Replies:
     """Reply to contexts: one model gives one reply per context, several give a pool of replies to be judged.
 
     `systems` is a reply model or the folder of one; or, for a pool, {name: model or folder} or a list of
@@ -199,7 +207,7 @@ def generate(
             summary, examples = run.write(written), list(Source(written))
         else:
             summary, examples = run.write(target, resume=resume), Source(target)
-        return GeneratedReplies(examples, summary, tuple(map(str, source.skipped.values())))
+        return Replies(examples, summary, tuple(map(str, source.skipped.values())))
 
 
 def _pool(
@@ -597,15 +605,6 @@ class PoolSummary:
         kinds = ("replies", "duplicate", "offensive", "empty", "missing")
         counts = {system: {kind: self.count(kind, system) for kind in kinds} for system in self.systems}
         return {"contexts": self.contexts, "systems": counts, "trained_on": self.trained_on}
-
-    def __str__(self) -> str:
-        names = {system: one_line(system, LONGEST_SHOWN) for system in self.systems}
-        width = max(len("system"), *map(len, names.values()))
-        lines = [f"{'system':<{width}}  replies  duplicate  offensive  empty  missing"]
-        for system, counts in self.to_dict()["systems"].items():
-            cells = (f"{counts[kind]:>{len(kind)}}" for kind in counts)
-            lines.append(f"{names[system]:<{width}}  {'  '.join(cells)}")
-        return "\n".join(lines)
 
 
 @dataclass(frozen=True)

@@ -14,5 +14,7 @@ reliability   for how many replies a metric cannot be relied on
 check         what a file contains, and which metrics can score it
 advice        what to know before a metric is chosen: weaknesses, what a score means, how well it agreed with people
 doctor        what is installed, and whether it works
-replies_page  which replies a report shows and why, as chats and as a table that can be searched
+chosen_rows   which replies a report shows
+replies_page  these replies and why they are shown, as chats and as a table that can be searched
+page          a table of scores as a document
 """

@@ -44,7 +44,7 @@ WEAKNESSES: dict[str, str] = {
     "greedy-matching": _WORD_VECTORS,
     "distinct": "Says nothing about a reply's quality: random words are the most diverse. Falls as replies get longer.",
     "repetition": "Finds loops and echoes, nothing else: an off-topic reply can have a perfect score.",
-    "specificity": "Rewards rare words, also wrong or off-topic ones.",
+    "specificity": "Not a quality: rare words may be wrong, off-topic or misspelt (typos .73, good replies .48).",
     "pm": "Looks for contradictions in places, numbers and yes or no only; any other wrong reply passes.",
     "fluency": "Judges the language only, and only English: an off-topic reply can have a perfect score. Says nothing "
     "about replies of fewer than four words.",

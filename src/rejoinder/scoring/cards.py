@@ -29,13 +29,14 @@ from rejoinder.registry import (
     trainable_names,
 )
 from rejoinder.scoring.advice import PAGES, QUESTIONS, RESULTS, WEAKNESSES, agreement
+from rejoinder.show.document import Document, Result, Say
 from rejoinder.show.text import aligned
 
 _WIDEST = 100
 
 
-@dataclass(frozen=True)
-class MetricCard:
+@dataclass(frozen=True, repr=False)
+class MetricCard(Result):
     """All that is known about one metric, evaluator or reply model."""
 
     about: Mapping[str, Any]
@@ -50,16 +51,17 @@ class MetricCard:
         """The same as plain values."""
         return dict(self.about)
 
-    def text(self, width: int = 80) -> str:
+    def document(self) -> Document:
+        """What is known, line by line."""
+        return Document(self.name, [Say(list(_text(self.about, _WIDEST)), lines=True, fit=False)])
+
+    def text(self, width: int = 80, *, details: bool = False) -> str:  # noqa: ARG002 - there are no more
         """An explanation as text."""
         return "\n".join(_text(self.about, min(_WIDEST, width)))
 
-    def __str__(self) -> str:
-        return self.text()
 
-
-@dataclass(frozen=True)
-class MetricList:
+@dataclass(frozen=True, repr=False)
+class MetricList(Result):
     """Everything that scores or replies, by name."""
 
     metrics: Mapping[str, Mapping[str, Any]]
@@ -69,12 +71,13 @@ class MetricList:
         """The same as plain values, with what comes with the package and what can be trained."""
         return {"metrics": self.metrics, "shipped": SHIPPED, "trainable": TRAINABLE, "recommended": RECOMMENDED}
 
-    def text(self, width: int = 80) -> str:
+    def document(self) -> Document:
+        """All names with one line each."""
+        return Document("Metrics", [Say(list(_list(self.metrics, _WIDEST)), lines=True, fit=False)])
+
+    def text(self, width: int = 80, *, details: bool = False) -> str:  # noqa: ARG002 - there are no more
         """All names with one line each."""
         return "\n".join(_list(self.metrics, min(_WIDEST, width)))
-
-    def __str__(self) -> str:
-        return self.text()
 
 
 @verb

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
 from rejoinder.data.convert import duplicate_key
@@ -19,16 +18,19 @@ from rejoinder.options import FIELDS_OPTION, REPLIES_OPTION, OnError, Quiet, Uni
 from rejoinder.registry import SHIPPED
 from rejoinder.scoring.score import ALL, choose
 from rejoinder.scoring.table import MOST_VALUES
+from rejoinder.show.document import NOT_LATEX, Block, Document, Facts, Result, Say
 from rejoinder.show.text import counted
+from rejoinder.text.language import language, name_of
 from rejoinder.types import Example, Unit
 
 _SHOWN = 3
 _LONGEST_SHOWN = 300
 _MOST_SYSTEMS = 20
+MOST_LANGUAGES = 20_000
 
 
-@dataclass(frozen=True)
-class DataCheck:
+@dataclass(frozen=True, repr=False)
+class DataCheck(Result):
     """What was understood of a file, and what it contains."""
 
     name: str
@@ -49,6 +51,8 @@ class DataCheck:
     """Examples with the same system, context and response as an earlier one."""
     scripts: Mapping[str, int]
     """Script of the first letter, such as Latin -> replies."""
+    languages: Mapping[str, Mapping[str, int]]
+    """System -> code of a language, or "unknown" -> replies, of the first MOST_LANGUAGES replies."""
     missing: Mapping[str, tuple[str, ...]]
     """What no example has -> the metrics that need it."""
     first: tuple[Example, ...]
@@ -66,21 +70,33 @@ class DataCheck:
         """The same as plain values."""
         return asdict(self)
 
-    def __str__(self) -> str:
-        blocks = [self._understood(), self._counts(), self._missing(), *map(_shown, self.first)]
-        return "\n\n".join(block for block in blocks if block)
+    def without_texts(self) -> DataCheck:
+        """The same without the first examples."""
+        return replace(self, first=())
 
-    def _understood(self) -> str:
+    def document(self) -> Document:
+        """How the file was read, what it contains, what is missing, and the first examples."""
         different = dict.fromkeys(self.understood.values())
+        read = [f"{file}: {how}" for file, how in self.understood.items()]
         if len(different) == 1:
-            return f"{self.name}: {next(iter(different))}"
-        return "\n".join(f"{file}: {how}" for file, how in self.understood.items())
+            read = [f"{self.name}: {next(iter(different))}"]
+        missing = [
+            f"No example has {need}, which these metrics need: {', '.join(names)}."
+            for need, names in self.missing.items()
+        ]
+        blocks: list[Block] = [
+            Say(read, lines=True, fit=False),
+            Facts({name: value for name, value in self._counts().items() if value}),
+            Say(missing or ["All metrics have what they need."], lines=True),
+            *(Say(_shown(example), lines=True, fit=False, only=NOT_LATEX) for example in self.first),
+        ]
+        return Document(f"Replies of {self.name}", blocks, question="What is in these replies?")
 
-    def _counts(self) -> str:
+    def _counts(self) -> dict[str, str]:
         named = [f"{system or '(no name)'}: {count:,}" for system, count in self.systems.items()]
         more = f", and {len(named) - _MOST_SYSTEMS} more" if len(named) > _MOST_SYSTEMS else ""
         without = self.examples - self.has["context"]
-        rows = {
+        return {
             "examples": f"{self.examples:,}",
             "systems": f"{len(named):,} ({', '.join(named[:_MOST_SYSTEMS])}{more})",
             "contexts": f"{self.contexts:,} different" + (f"; {without:,} examples have none" if without else ""),
@@ -91,9 +107,9 @@ class DataCheck:
             "empty replies": f"{self.empty:,}",
             "duplicates": f"{self.duplicates:,} (same system, context and reply as an earlier example)",
             "scripts": ", ".join(f"{script}: {count:,}" for script, count in self.scripts.items()),
+            "languages": "; ".join(_languages(system, found) for system, found in self.languages.items()),
             "left out": f"{len(self.skipped):,} unreadable records" if self.skipped else "",
         }
-        return "\n".join(f"{name:<15}{value}" for name, value in rows.items() if value)
 
     def _scored(self) -> str:
         """Which turns of the chats are scored, and how to score every one."""
@@ -109,14 +125,6 @@ class DataCheck:
         """The fields to slice by, with their values."""
         named = [f"{name} ({listed(values)})" for name, values in self.slices.items()]
         return f"--by {', '.join([*named, LENGTH, TURNS])}"
-
-    def _missing(self) -> str:
-        lines = [
-            f"No example has {need}, which these metrics need: {', '.join(names)}."
-            for need, names in self.missing.items()
-        ]
-        filled = "\n".join(textwrap.fill(line, 100, break_on_hyphens=False) for line in lines)
-        return filled or "All metrics have what they need."
 
 
 class _SlicedSource(Source):
@@ -170,7 +178,7 @@ def check(
         source.begin()
         seen = survey(source, quiet=quiet, digest=False)
         source.begin()
-        systems, scripts = Counter[str](), Counter[str]()
+        systems, scripts, languages = Counter[str](), Counter[str](), dict[str, Counter[str]]()
         contexts, dialogues, replies = set[int](), set[str](), set[bytes]()
         chats = set[tuple[str, str]]()
         empty = turns = 0
@@ -178,6 +186,8 @@ def check(
         for example in source:
             systems[example.system] += 1
             scripts[_script(example.response)] += 1
+            if systems.total() <= MOST_LANGUAGES:
+                languages.setdefault(example.system, Counter())[language(example.response)] += 1
             empty += not example.response.strip()
             replies.add(duplicate_key(example))
             if example.context:
@@ -201,6 +211,7 @@ def check(
             empty,
             seen.count - len(replies),
             dict(scripts.most_common()),
+            {system: dict(found.most_common()) for system, found in languages.items()},
             _missing(seen.has),
             tuple(first),
             len(chats),
@@ -209,6 +220,12 @@ def check(
             source.slices(),
             tuple(map(str, source.skipped.values())),
         )
+
+
+def _languages(system: str, found: Mapping[str, int]) -> str:
+    """'bot-v2: English 58, unknown 2'."""
+    told = ", ".join(f"{name_of(code)} {count:,}" for code, count in found.items())
+    return f"{system}: {told}" if system else told
 
 
 def _missing(has: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
@@ -225,14 +242,14 @@ def _script(text: str) -> str:
     return unicodedata.name(letter, "other").split()[0].split("-")[0].capitalize() if letter else ""
 
 
-def _shown(example: Example) -> str:
+def _shown(example: Example) -> list[str]:
     """An example in a few lines."""
     speakers = example.speakers or [""] * len(example.context)
     lines = [f"example {example.id}" + (f", system {example.system}" if example.system else "")]
     lines += [_line(speaker or "context", turn) for speaker, turn in zip(speakers, example.context, strict=True)]
     lines.append(_line("response", example.response))
     lines += [_line("reference", reference) for reference in example.references]
-    return "\n".join(lines)
+    return lines
 
 
 def _line(label: str, text: str) -> str:

@@ -17,6 +17,7 @@ from rejoinder._version import __version__
 from rejoinder.folders.sources import EXTRAS
 from rejoinder.options import verb
 from rejoinder.scoring.score import metric_of
+from rejoinder.show.document import Document, Result, Say, Table
 from rejoinder.types import Example
 
 SHIPPED = {
@@ -31,9 +32,9 @@ _EXAMPLE = Example("1", ("Do you want some tea?",), "Yes, a cup of tea please.",
 _WHOLE = "whole"
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """What was found; `str()` is a report of one line per fact."""
+@dataclass(frozen=True, repr=False)
+class Installation(Result):
+    """What was found."""
 
     version: str
     python: str
@@ -62,14 +63,19 @@ class Installation:
         """Plain values."""
         return {**asdict(self), "problems": self.problems}
 
-    def __str__(self) -> str:
+    def document(self) -> Document:
+        """Versions, extras, execution providers, and the state of the data in the package."""
         digests = "not known (an editable installation)" if self.damaged is None else f"{len(self.damaged)} differ"
-        lines = [f"rejoinder {self.version}, Python {self.python}, {self.system}", ""]
-        lines += [f"{name} {version}" for name, version in self.packages.items()]
-        lines += ["", *(_extra_line(extra, missing) for extra, missing in self.extras.items())]
-        lines += ["", f"ONNX Runtime computes on: {', '.join(self.providers) or 'unknown'}"]
-        lines += [f"{what}: {state}" for what, state in self.data.items()]
-        return "\n".join([*lines, f"digests of the installed files: {digests}"])
+        title = f"rejoinder {self.version}, Python {self.python}, {self.system}"
+        data = [
+            f"ONNX Runtime computes on: {', '.join(self.providers) or 'unknown'}",
+            *(f"{what}: {state}" for what, state in self.data.items()),
+            f"digests of the installed files: {digests}",
+        ]
+        extras = [_extra_line(extra, missing) for extra, missing in self.extras.items()]
+        packages = [f"{name} {version}" for name, version in self.packages.items()]
+        lines = [Say(some, lines=True, fit=False) for some in ([title], packages, extras, data)]
+        return Document(title, [*lines, Table(["package", "version"], [*self.packages.items()], only=("latex",))])
 
 
 @verb

@@ -1,14 +1,20 @@
-"""For how many replies of each system a metric cannot be relied on. A verdict does not rest on many such replies."""
+"""Whether a metric can be relied on for a reply, and for how many replies of each system it cannot.
+
+A verdict does not rest on many such replies. What a metric knows of its limits is in `evaluators/bounds`.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from zlib import crc32
 
 import numpy as np
 
 from rejoinder.arrays import Ints
+from rejoinder.evaluators.bounds import languages_of
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.show.text import counted, names_text
@@ -22,6 +28,40 @@ REMEDY = (
 )
 _MOST_SYSTEMS = 3
 
+Status = Literal["reliable", "doubtful", "not applicable", "unmeasured"]
+"""What is known of one score.
+
+reliable: within the bounds in which the metric orders replies as people do. doubtful: beyond them. not applicable: the
+score says nothing about such a reply. unmeasured: the metric's bounds are not known; it decides all the same.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Whether a metric can be relied on for one reply."""
+
+    status: Status
+    reasons: tuple[str, ...] = ()
+    """Kinds of replies, in words, that this one is of."""
+
+
+def reliability(metric: Metric, batch: Batch) -> list[Reliability]:
+    """Whether a metric can be relied on, for each reply of the batch; an empty reply is scored as the worst one."""
+    if not metric.knows_limits:
+        return [Reliability("unmeasured")] * len(batch)
+    beyond, excluded = metric.doubts(batch), dict(metric.inapplicable(batch))
+    for need in sorted(metric.needs):
+        excluded[f"without {need}"] = np.array([not getattr(example, need) for example in batch.examples], np.bool_)
+    found = []
+    for row in range(len(batch)):
+        reasons = {
+            status: tuple(kind for kind, flags in kinds.items() if flags[row])
+            for status, kinds in (("not applicable", excluded), ("doubtful", beyond))
+        }
+        status: Status = "not applicable" if reasons["not applicable"] else "doubtful"
+        found.append(Reliability(status, reasons[status]) if reasons[status] else Reliability("reliable"))
+    return found
+
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
@@ -30,8 +70,11 @@ class Doubt:
     replies: int
     """All replies of the system."""
     doubtful: int
+    """Those that are doubtful or that the metric does not apply to."""
     kinds: Mapping[str, int]
     """Kind of reply, in words -> how many are of it; a reply may be of several."""
+    inapplicable: int = 0
+    """Those that the metric does not apply to."""
 
     @property
     def is_large(self) -> bool:
@@ -39,14 +82,19 @@ class Doubt:
         return self.doubtful > MOST_DOUBTFUL * self.replies
 
     def sentence(self, system: str) -> str:
-        """'24 of 80 replies of v2 (20 longer than 31 words, 12 with lists)'; a single kind is not counted again."""
+        """'24 of 80 replies of v2 (20 longer than 45 words, 12 with lists)'; a single kind is not counted again."""
         kinds = ", ".join(f"{count:,} {kind}" if len(self.kinds) > 1 else kind for kind, count in self.kinds.items())
         whose = f" of {system}" if system else ""
         return f"{self.doubtful:,} of {counted(self.replies, 'reply', 'replies')}{whose} ({kinds})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"replies": self.replies, "doubtful": self.doubtful, "kinds": dict(self.kinds)}
+        return {
+            "replies": self.replies,
+            "doubtful": self.doubtful,
+            "not_applicable": self.inapplicable,
+            "kinds": dict(self.kinds),
+        }
 
 
 Doubts = Mapping[str, Doubt]
@@ -62,7 +110,7 @@ def reason(metric: str, doubts: Doubts, systems: Sequence[str]) -> str:
     more = len(large) - len(told)
     if more:
         told.append(f"many replies of {counted(more, 'other system')}")
-    return f"{metric} cannot judge {names_text(told)}: it was fitted on ratings of hardly any such replies"
+    return f"{metric} cannot judge {names_text(told)}: it is not known to order such replies as people do"
 
 
 class DoubtCounter:
@@ -70,32 +118,37 @@ class DoubtCounter:
 
     def __init__(self, metric: Metric, system_names: Sequence[str]) -> None:
         self.metric, self.system_names = metric, system_names
-        self.replies, self.doubtful = np.zeros((2, len(system_names)), np.int64)
+        self.replies, self.doubtful, self.inapplicable = np.zeros((3, len(system_names)), np.int64)
         self.kinds: dict[str, Ints] = {}
         """Kind of reply -> how many replies of each system are of it."""
 
     def add(self, batch: Batch, systems: Ints) -> None:
         """Take a batch into account; `systems` has the index of each example's system."""
-        found = self.metric.doubts(batch)
-        if found:
-            self.replies += self._per_system(systems)
-            self.doubtful += self._per_system(systems[np.logical_or.reduce(list(found.values()))])
-        for kind, flags in found.items():
+        if not self.metric.knows_limits:
+            return
+        beyond, excluded = self.metric.doubts(batch), self.metric.inapplicable(batch)
+        none = np.zeros(len(batch), np.bool_)
+        self.replies += self._per_system(systems)
+        self.doubtful += self._per_system(systems[np.logical_or.reduce([none, *beyond.values(), *excluded.values()])])
+        self.inapplicable += self._per_system(systems[np.logical_or.reduce([none, *excluded.values()])])
+        for kind, flags in {**excluded, **beyond}.items():
             self.kinds[kind] = self.kinds.get(kind, 0) + self._per_system(systems[flags])
 
     def _per_system(self, systems: Ints) -> Ints:
         return np.bincount(systems, minlength=len(self.system_names))
 
     def state(self) -> State:
-        """All counts: a row for the replies, one for the doubtful ones, and one per kind. (2 + kinds, systems)"""
-        rows = [self.replies, self.doubtful, *self.kinds.values()]
+        """All counts: rows for the replies, the doubtful ones, those that do not apply, and one per kind.
+        (3 + kinds, systems)"""
+        rows = [self.replies, self.doubtful, self.inapplicable, *self.kinds.values()]
         return {"counts": np.stack(rows), "kinds": np.array([*self.kinds], np.str_)}
 
     def merge(self, state: State) -> None:
         """Add the replies that another one counted."""
-        replies, doubtful, *kinds = state["counts"]
+        replies, doubtful, inapplicable, *kinds = state["counts"]
         self.replies += replies
         self.doubtful += doubtful
+        self.inapplicable += inapplicable
         for kind, counts in zip(state["kinds"].tolist(), kinds, strict=True):
             self.kinds[kind] = self.kinds.get(kind, 0) + counts
 
@@ -106,7 +159,90 @@ class DoubtCounter:
                 int(self.replies[row]),
                 int(self.doubtful[row]),
                 {kind: int(counts[row]) for kind, counts in self.kinds.items() if counts[row]},
+                int(self.inapplicable[row]),
             )
             for row, name in enumerate(self.system_names)
             if self.doubtful[row]
         }
+
+
+@dataclass
+class LanguageCounter:
+    """Counts the languages of each system's replies, batch by batch."""
+
+    system_names: Sequence[str]
+    counts: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """Index of a system, code of a language -> replies."""
+
+    def add(self, batch: Batch, systems: Ints) -> None:
+        """Take a batch into account; `systems` has the index of each example's system."""
+        self.counts.update(zip(systems.tolist(), languages_of(batch), strict=True))
+
+    def state(self) -> State:
+        """All counts."""
+        keys = list(self.counts)
+        return {
+            "systems": np.array([system for system, _ in keys], np.int64),
+            "languages": np.array([code for _, code in keys], np.str_),
+            "counts": np.array([self.counts[key] for key in keys], np.int64),
+        }
+
+    def merge(self, state: State) -> None:
+        """Add the replies that another one counted."""
+        keys = zip(state["systems"].tolist(), state["languages"].tolist(), strict=True)
+        self.counts.update(dict(zip(keys, state["counts"].tolist(), strict=True)))
+
+    def found(self) -> dict[str, dict[str, int]]:
+        """System -> code of a language -> replies, the most frequent first."""
+        found: dict[str, dict[str, int]] = {}
+        for (system, code), count in sorted(self.counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
+            found.setdefault(self.system_names[system], {})[code] = count
+        return found
+
+
+_MOST_LOOKED_AT = 100_000
+"""Replies of a system that are looked at for repetition."""
+_FEWEST_CONTEXTS = 10
+_LARGE_SHARE = 0.2
+
+
+@dataclass
+class RepetitionCounter:
+    """Finds systems that give one and the same reply to many contexts, batch by batch."""
+
+    system_names: Sequence[str]
+    pairs: list[set[tuple[int, int]]] = field(default_factory=list)
+    """For each system, the different pairs of a reply and its context, as hashes."""
+
+    def __post_init__(self) -> None:
+        self.pairs = [set() for _ in self.system_names]
+
+    def add(self, batch: Batch, systems: Ints) -> None:
+        """Take a batch into account; `systems` has the index of each example's system."""
+        for example, system in zip(batch.examples, systems.tolist(), strict=True):
+            if example.context and example.response and len(self.pairs[system]) < _MOST_LOOKED_AT:
+                self.pairs[system].add((_hash(example.response), _hash("\n".join(example.context))))
+
+    def state(self) -> State:
+        """All pairs."""
+        rows = [(system, *pair) for system, pairs in enumerate(self.pairs) for pair in sorted(pairs)]
+        return {"pairs": np.array(rows, np.int64).reshape(-1, 3)}
+
+    def merge(self, state: State) -> None:
+        """Add the replies that another one saw."""
+        for system, reply, context in state["pairs"].tolist():
+            self.pairs[system].add((reply, context))
+
+    def notes(self) -> list[str]:
+        """One sentence for each system that gives one reply to a fifth of its contexts or more."""
+        found = []
+        for name, pairs in zip(self.system_names, self.pairs, strict=True):
+            [(_, most)] = Counter(reply for reply, _ in pairs).most_common(1) or [(0, 0)]
+            if most >= max(_FEWEST_CONTEXTS, _LARGE_SHARE * len(pairs)):
+                whose = f" of {name}" if name else ""
+                found.append(f"one and the same reply{whose} is given to {most:,} of {len(pairs):,} contexts")
+        return found
+
+
+def _hash(text: str) -> int:
+    return crc32(text.encode("utf-8", "replace"))

@@ -1,235 +1,27 @@
-"""Which replies a report shows and why, as chats and as a table that can be searched."""
+"""The replies that a report shows and why, as chats and as a table that can be searched."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rejoinder.arrays import Bools, Ints, run_starts
-from rejoinder.data.contexts import Grouping
 from rejoinder.data.records import LENGTH, TURNS
-from rejoinder.metrics.base import Metric
-from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.table import Primary, ScoreTable, in_order, length_of
+from rejoinder.scoring.chosen_rows import ChosenRows, percentile_of, ranked_metrics
+from rejoinder.scoring.table import ScoreTable, in_order, length_of
 from rejoinder.scoring.table import turns_of as turns_before
-from rejoinder.show.html import Section, script_json, system_badge, system_label
+from rejoinder.show.document import PAGE, Section
+from rejoinder.show.html import script_json, system_badge, system_label
 from rejoinder.show.markdown import markdown_html
 from rejoinder.show.markup import Html, decimals_of, element, joined, ordinal, own_text, printable, shown
 from rejoinder.show.text import counted
-from rejoinder.types import Example, Scores
+from rejoinder.types import Example
 
-# Which replies a report shows: contexts where systems differ most, the best, the worst and the most disputed replies,
-# and a sample for the table of replies.
-#
-# Metrics differ in scale, so each score is replaced by its percentile among all scores of that metric, reversed where
-# lower is better. A metric with an infinite range (length) measures something that is neither good nor bad in itself,
-# and is left out. Variants of one metric (BLEU-1..4) count as one.
-
-
-SHOWN = 6
-"""Number of replies in each of "best", "worst" and "most disputed"."""
-CONTRASTS = 4
-"""Number of contexts whose replies are shown side by side."""
-BESIDE = 4
-"""Most replies that are shown side by side."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenRows:
-    """Row numbers of a table of scores, counted from 0."""
-
-    contrasts: tuple[tuple[int, ...], ...]
-    """Replies of different systems to one context, best first by the primary metric; the largest differences first."""
-    best: tuple[int, ...]
-    """By mean percentile, best first."""
-    worst: tuple[int, ...]
-    disputed: tuple[int, ...]
-    """By the difference between the highest and the lowest percentile, largest first."""
-    listed: tuple[int, ...]
-    """The rows of the table of replies, in order."""
-    total: int
-    """Number of rows of the table."""
-    seed: int
-    """The random seed of the sample, where not all rows are listed."""
-
-    @property
-    def needed(self) -> frozenset[int]:
-        """All rows whose texts the report shows."""
-        return frozenset(self.best + self.worst + self.disputed + self.listed + sum(self.contrasts, ()))
-
-
-def rows_to_show(table: ScoreTable, *, primary: str | None = None, most: int = 5000, seed: int = 0) -> ChosenRows:
-    """The rows whose texts the report needs; its table lists a random sample of at most `most` rows.
-
-    `primary` is the metric by which systems differ, by default the one that `compare` would choose.
-    """
-    if most < 1:
-        raise ValueError(f"most must be at least 1, not {most}")
-    best, worst, disputed = _extremes(table)
-    total = len(table)
-    drawn = np.random.default_rng(seed).choice(total, most, replace=False) if total > most else np.arange(total)
-    return ChosenRows(
-        contrasts=_contrasts(table, primary or Primary.of(table, None, ()).metric) if table.metrics else (),
-        best=best,
-        worst=worst,
-        disputed=disputed,
-        listed=_rows(np.sort(drawn)),
-        total=total,
-        seed=seed,
-    )
-
-
-def _extremes(table: ScoreTable) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The best, the worst and the most disputed rows.
-
-    Best and worst come from the two ends of one order, so that no reply is among both, however few or equal they are.
-    """
-    mean, spread = standing(table)
-    spread[spread == 0] = np.nan
-    disputed = _rows(_highest_first(spread)[:SHOWN])
-    order = _highest_first(mean)
-    best, worst = order[: min(SHOWN, (len(order) + 1) // 2)], order[::-1][: min(SHOWN, len(order) // 2)]
-    return _rows(best), _rows(worst), disputed
-
-
-def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
-    """The contexts that systems answered most differently: the same contexts first, then those of which only the
-    dialogue and the turn are the same."""
-    if table.grouping is None or len(table.system_names) < 2:
-        return ()
-    scores = table[label] if table.higher_is_better.get(label, True) else -table[label]
-    contexts = table.grouping.contexts
-    rows = _first_replies(table, table.grouping, ~np.isnan(scores))
-    best, worst = (np.full(table.grouping.n_contexts, end) for end in (-np.inf, np.inf))
-    np.maximum.at(best, contexts[rows], scores[rows])
-    np.minimum.at(worst, contexts[rows], scores[rows])
-    widest = np.argsort(worst - best, kind="stable")
-    widest = widest[best[widest] > worst[widest]]
-    differ = table.grouping.differ
-    found = [_widest(table, scores, rows, widest[differ[widest] == kind], best) for kind in (False, True)]
-    return (*found[0], *found[1])
-
-
-def _widest(table: ScoreTable, scores: Scores, rows: Ints, widest: Ints, best: Scores) -> tuple[tuple[int, ...], ...]:
-    """The replies to the first of some contexts; of two systems, half in favour of each."""
-    contexts = table.grouping.contexts if table.grouping else np.arange(len(table))
-    sides = [widest]
-    if len(table.system_names) == 2:
-        leading = rows[scores[rows] == best[contexts[rows]]]
-        leader = np.zeros(len(best), np.int32)
-        leader[contexts[leading]] = table.system_of[leading]
-        sides = [widest[leader[widest] == system] for system in (0, 1)]
-    in_turn = zip_longest(*(side[:CONTRASTS].tolist() for side in sides))
-    shown = [context for each in in_turn for context in each if context is not None][:CONTRASTS]
-    rows = rows[np.isin(contexts[rows], shown)]
-    rows = rows[np.argsort(-scores[rows], kind="stable")]
-    return tuple(_ends(rows[contexts[rows] == context].tolist()) for context in shown)
-
-
-def _first_replies(table: ScoreTable, grouping: Grouping, wanted: Bools) -> Ints:
-    """The first wanted row of each system for each context, in order."""
-    first, found = np.zeros(len(table), np.bool_), np.empty(grouping.n_contexts, np.int64)
-    for system in table.system_names:
-        rows = table.rows_of(system)
-        rows = rows[wanted[rows]][::-1]
-        found[grouping.contexts[rows]] = rows  # of several rows of a context, the first one is assigned last
-        first[found[grouping.contexts[rows]]] = True
-    return np.flatnonzero(first)
-
-
-def _ends(rows: list[int]) -> tuple[int, ...]:
-    """The best and the worst of many replies."""
-    return tuple(rows if len(rows) <= BESIDE else rows[: BESIDE // 2] + rows[-BESIDE // 2 :])
-
-
-def ranked_metrics(table: ScoreTable) -> tuple[str, ...]:
-    """The metrics that say which replies are better: those with a finite range."""
-    return tuple(label for label in table.metrics if all(map(math.isfinite, table.ranges.get(label, (0.0, 1.0)))))
-
-
-def standing(table: ScoreTable) -> tuple[Scores, Scores]:
-    """Mean and spread (highest minus lowest) of each row's percentiles over the ranked metrics.
-
-    Variants of one metric count as one, by their mean percentile. The mean is NaN where fewer than half of the metrics
-    could score the row, the spread where fewer than two could.
-    """
-    # Metric by metric, so that millions of rows need memory for a few columns and not for all metrics.
-    families: dict[str, list[str]] = {}
-    for label in ranked_metrics(table):
-        families.setdefault(table.family_of(label), []).append(label)
-    columns = (_mean_percentiles(table, labels) for labels in families.values())
-    count, total = np.zeros(len(table), np.int32), np.zeros(len(table))
-    lowest, highest = np.full(len(table), np.inf), np.full(len(table), -np.inf)
-    for column in columns:
-        _add(column, count, total)
-        np.fmin(lowest, column, out=lowest)
-        np.fmax(highest, column, out=highest)
-    highest -= lowest
-    highest[count < 2] = np.nan
-    total[2 * count < len(families)] = np.nan
-    return _divided(total, count), highest
-
-
-def _mean_percentiles(table: ScoreTable, labels: list[str]) -> Scores:
-    """Mean over some metrics, NaN where none of them could score."""
-    columns = (percentiles(table[label], higher_is_better=table.higher_is_better.get(label, True)) for label in labels)
-    if len(labels) == 1:
-        return next(columns)
-    count, total = np.zeros(len(table), np.int32), np.zeros(len(table))
-    for column in columns:
-        _add(column, count, total)
-    return _divided(total, count)
-
-
-def _add(column: Scores, count: NDArray[np.int32], total: Scores) -> None:
-    """Add what is not NaN in a column to the totals, in place."""
-    known = ~np.isnan(column)
-    count += known
-    np.add(total, column, out=total, where=known)
-
-
-def _divided(total: Scores, count: NDArray[np.int32]) -> Scores:
-    """The totals as means, in place; NaN where nothing was counted."""
-    total[count == 0] = np.nan
-    np.divide(total, count, out=total, where=count > 0)
-    return total
-
-
-def percentiles(column: Scores, *, higher_is_better: bool = True) -> Scores:
-    """The share of scores that are worse, with equal ones counted half; 0 .. 1, and NaN for NaN."""
-    values = column if higher_is_better else -column
-    order = np.argsort(values)  # NaN is last
-    order = order[: len(values) - np.count_nonzero(np.isnan(values))]
-    edges = np.append(np.flatnonzero(run_starts(values[order])), len(order))  # of runs of equal values
-    shares = (edges[1:] + edges[:-1]) / 2 / max(1, len(order))
-    placed = np.full(len(values), np.nan)
-    placed[order] = np.repeat(shares, np.diff(edges))
-    return placed
-
-
-def percentile_of(row: int, column: Scores, *, higher_is_better: bool = True) -> float:
-    """One row's entry of `percentiles`, without sorting the column."""
-    value, known = column[row], ~np.isnan(column)
-    if np.isnan(value):
-        return math.nan
-    worse = column < value if higher_is_better else column > value
-    return float((worse.sum() + (column == value).sum() / 2) / known.sum())
-
-
-def _highest_first(key: Scores) -> Ints:
-    """The rows with a key, sorted by key, then by row."""
-    order = np.argsort(-key, kind="stable")  # NaN is last
-    return order[: len(key) - np.count_nonzero(np.isnan(key))]
-
-
-def _rows(numbers: Ints) -> tuple[int, ...]:
-    return tuple(numbers.tolist())
+Reasons = Mapping[int, Mapping[str, str]]
+"""Row -> metric label -> the justification of its score, in the words of the metric."""
 
 
 # Replies as chats: side by side for one context, and the best, the worst and the most disputed ones.
@@ -278,7 +70,7 @@ def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, prima
             parts.append(_first_of(cards, "contrasts", f"more {noun}"))
     spread = "replies that one metric ranks high and another low"
     parts.append(_group("Where metrics disagree most", spread, chosen.disputed, scores, examples))
-    return Section("Why: the replies behind the numbers", joined(parts), "Why")
+    return Section("Why: the replies behind the numbers", parts, "Why", only=PAGE)
 
 
 def _differ(table: ScoreTable, rows: Sequence[int], examples: Examples) -> bool:
@@ -297,7 +89,7 @@ def extremes_section(
     lead = "by mean percentile over the metrics"
     parts.append(_group("Best", lead, chosen.best, scores, examples))
     parts.append(_group("Worst", lead, chosen.worst, scores, examples))
-    return Section("Best and worst replies", joined(parts), "Best and worst", folded=folded)
+    return Section("Best and worst replies", parts, "Best and worst", folded=folded, only=PAGE)
 
 
 def without_texts() -> Html:
@@ -492,8 +284,6 @@ KEYS = (
 
 _FIELD_LABELS = {LENGTH: "Length of the reply", TURNS: "Turns before the reply"}
 
-Key = TypeVar("Key", bound=Hashable)
-
 
 def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> Section:
     """The controls and an empty table; without JavaScript, a note is shown instead."""
@@ -503,21 +293,24 @@ def browse_section(table: ScoreTable, examples: Examples, chosen: ChosenRows) ->
         said.append(without_texts())
     no_script = element("p", NEEDS_SCRIPT, class_="note")
     not_printed = element("p", "The table is not printed.", class_="note print-only")
+    back, forth = (element("button", name, type="button", id=name.lower()) for name in ("Previous", "Next"))
+    turns = (back, element("span", id="page"), forth)
     frame = element(
         "div",
         _controls(table, slice_filters(table, examples, chosen), sides),
         _frame(table, examples is not None),
         element("div", id="contexts", class_="contrasts", hidden=True),
-        _pager(),
+        element("nav", *turns, class_="pager", aria_label="Pages of the table"),
         _tools(table),
         id="browser",
         hidden=True,
     )
     return Section(
         "All replies" if chosen.total == len(chosen.listed) else "A sample of the replies",
-        joined([*said, element("noscript", no_script), not_printed, frame]),
+        [*said, element("noscript", no_script), not_printed, frame],
         "All replies",
         folded=True,
+        only=PAGE,
     )
 
 
@@ -554,8 +347,9 @@ def browse_data(
             example = examples[row]
             turns = tuple((printable(turn.speaker), turn.own, printable(turn.text)) for turn in turns_of(example))
             entry["response"] = printable(example.response)
-            entry["context"] = _number_of(turns, contexts)
-            entry["references"] = _number_of(tuple(map(printable, example.references)), references)
+            entry["context"] = contexts.setdefault(turns, len(contexts))
+            texts = tuple(map(printable, example.references))
+            entry["references"] = references.setdefault(texts, len(references))
         if table.grouping is not None:
             entry["group"] = int(table.grouping.contexts[row])
         entry["slices"] = [int(slices.codes[place if slices.partial else row]) for slices in filters]
@@ -574,10 +368,6 @@ def browse_data(
         "rows": rows,
     }
     return script_json(data, DATA_ID)
-
-
-def _number_of(value: Key, numbers: dict[Key, int]) -> int:
-    return numbers.setdefault(value, len(numbers))
 
 
 def _score(value: float) -> float | None:
@@ -615,9 +405,10 @@ def slice_filters(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> 
 
 
 def _controls(table: ScoreTable, filters: Sequence[SliceFilter], sides: bool) -> Html:
-    search = element(
-        "input", type="search", id="search", autocomplete="off", spellcheck="false", placeholder=_search_hint(table)
-    )
+    label = table.metrics[0]
+    known = table[label][np.isfinite(table[label])]
+    hint = f"words, or {label}<{float(np.median(known)):.2g}" if len(known) and " " not in label else "words"
+    search = element("input", type="search", id="search", autocomplete="off", spellcheck="false", placeholder=hint)
     options = [element("option", "all systems", value="")]
     options += [element("option", system_label(name), value=number) for number, name in enumerate(table.system_names)]
     fields = [
@@ -633,13 +424,6 @@ def _controls(table: ScoreTable, filters: Sequence[SliceFilter], sides: bool) ->
         _score_range(table),
     ]
     return element("div", *fields, element("p", id="found", role="status"), class_="controls")
-
-
-def _search_hint(table: ScoreTable) -> str:
-    """An example of what can be searched for."""
-    label = table.metrics[0]
-    known = table[label][np.isfinite(table[label])]
-    return f"words, or {label}<{float(np.median(known)):.2g}" if len(known) and " " not in label else "words"
 
 
 def _view_select() -> Html:
@@ -711,27 +495,3 @@ def _sort_head(key: str, label: str) -> Html:
     button = element("button", own_text(label), element("span", aria_hidden="true", class_="arrow"), type="button")
     class_ = "number" if key.startswith("metric-") else None
     return element("th", button, scope="col", role="columnheader", aria_sort="none", data_key=key, class_=class_)
-
-
-def _pager() -> Html:
-    back = element("button", "Previous", type="button", id="previous")
-    forth = element("button", "Next", type="button", id="next")
-    return element("nav", back, element("span", id="page"), forth, class_="pager", aria_label="Pages of the table")
-
-
-# Why replies got their scores, in the words of the metrics that say so.
-
-
-Reasons = Mapping[int, Mapping[str, str]]
-"""Row -> metric label -> the justification of its score."""
-
-
-def reasons_of(metrics: Mapping[str, Metric], examples: Mapping[int, Example]) -> Reasons:
-    """The justifications for these rows; a judge takes them from its cache of answers."""
-    batch = Batch(list(examples.values()))
-    found: dict[int, dict[str, str]] = {}
-    for label, metric in metrics.items():
-        for row, reason in zip(examples, metric.reasons(batch), strict=False):  # most metrics give none at all
-            if reason:
-                found.setdefault(row, {})[label] = reason
-    return found

@@ -93,6 +93,7 @@ def table_of(
         higher_is_better=meta.get("higher_is_better", {}),
         notes=tuple(meta.get("warnings", ())),
         doubts=dict(doubts_of(meta)),
+        languages=meta.get("languages", {}),
         grouping=grouping,
         known_bounds=dict(_bounds(meta)),
         seed=int(meta.get("seed", 0)),
@@ -228,7 +229,7 @@ def _is_count(value: Any) -> bool:
 
 def _is_doubt(value: Any) -> bool:
     counts = isinstance(value, dict) and _is_count(value.get("replies")) and _is_count(value.get("doubtful"))
-    return counts and _is_object_of(value.get("kinds"), _is_count)
+    return counts and _is_object_of(value.get("kinds"), _is_count) and _is_count(value.get("not_applicable", 0))
 
 
 # Field of the metadata -> what it must hold, in words and as a test.
@@ -251,6 +252,10 @@ _META_FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "doubts": (
         "an object of metrics and systems",
         lambda value: _is_object_of(value, lambda systems: _is_object_of(systems, _is_doubt)),
+    ),
+    "languages": (
+        "an object of systems and languages",
+        lambda value: _is_object_of(value, lambda counts: _is_object_of(counts, _is_count)),
     ),
     "warnings": ("a list of strings", lambda value: _is_list_of(value, _is_text)),
     "seed": (f"a whole number of at most {HIGHEST_SEED}", lambda value: _is_whole(value, 0, HIGHEST_SEED)),
@@ -283,7 +288,10 @@ def _corpus(meta: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
 def doubts_of(meta: Mapping[str, Any]) -> Iterator[tuple[str, Doubts]]:
     """Metric -> the doubts about its scores that checked metadata have."""
     for label, systems in meta.get("doubts", {}).items():
-        found = {name: Doubt(told["replies"], told["doubtful"], told["kinds"]) for name, told in systems.items()}
+        found = {
+            name: Doubt(told["replies"], told["doubtful"], told["kinds"], told.get("not_applicable", 0))
+            for name, told in systems.items()
+        }
         yield label, found
 
 

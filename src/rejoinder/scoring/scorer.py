@@ -14,7 +14,7 @@ from rejoinder.errors import CallError
 from rejoinder.metrics.base import Accumulator, Counter, Metric, Observer, State, Watcher
 from rejoinder.metrics.batch import Batch
 from rejoinder.progress import following
-from rejoinder.scoring.reliability import DoubtCounter
+from rejoinder.scoring.reliability import DoubtCounter, LanguageCounter, RepetitionCounter
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example, Scores
 
@@ -39,6 +39,10 @@ class Scorer:
         self._observers: dict[str, Observer] = {}
         self._watchers: dict[str, Watcher] = {}
         self._doubts: dict[str, DoubtCounter] = {}
+        # Only beside metrics that ask for it: finding the language takes longer than comparing words.
+        asked = any(metric.knows_limits for metric in self.metrics.values())
+        self._languages = LanguageCounter(self.system_names) if asked else None
+        self._repetition = RepetitionCounter(self.system_names)
         self._bounded: list[str] = []
         self.columns: tuple[str, ...] = ()
         self.reasoning: dict[str, Metric] = {}
@@ -96,7 +100,13 @@ class Scorer:
         _merge(self._observers.values(), state)
 
     def _counting(self) -> list[object]:
-        return [*self._watchers.values(), *self.counters.values(), *self._doubts.values()]
+        return [
+            *self._watchers.values(),
+            *self.counters.values(),
+            *self._doubts.values(),
+            self._languages,
+            self._repetition,
+        ]
 
     @property
     def must_observe(self) -> bool:
@@ -137,6 +147,9 @@ class Scorer:
             watcher.add(batch)
         for doubts in self._doubts.values():
             doubts.add(batch, codes)
+        self._repetition.add(batch, codes)
+        if self._languages is not None:
+            self._languages.add(batch, codes)
         for (_, system), counter in self.counters.items():
             counter.add(batch, np.flatnonzero(codes == self._code[system]))
 
@@ -172,6 +185,7 @@ class Scorer:
             intervals={label: (columns[low], columns[high]) for label, (low, high) in bounds.items()},
             notes=(*notes, *self._notes(scores)),
             doubts={label: found for label, counter in self._doubts.items() if (found := counter.found())},
+            languages={} if self._languages is None else self._languages.found(),
             reasoning=self.reasoning,
             **about,
         )
@@ -186,6 +200,7 @@ class Scorer:
             if unknown:
                 why = self.metrics[label].cannot_score
                 notes.append(f"{label} could not score {unknown} of {len(column)} replies ({why})")
+        notes += self._repetition.notes()
         for label, watcher in self._watchers.items():
             notes += [f"{label}: {note}" for note in watcher.notes()]
         return notes

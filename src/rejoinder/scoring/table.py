@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import rejoinder
 from rejoinder.arrays import Ints
 from rejoinder.data.contexts import Grouping
 from rejoinder.data.records import LENGTH, TURNS
@@ -19,10 +20,11 @@ from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
 from rejoinder.scoring.reliability import REMEDY, Doubts, reason
+from rejoinder.show.document import Document, Result
 from rejoinder.show.figures import HistogramPanel, IntervalPanel
 from rejoinder.show.markup import decimals_for
 from rejoinder.show.plots import Figure
-from rejoinder.show.text import NOTEBOOK_WIDTH, grid, number_text, text_html, wrapped
+from rejoinder.show.text import number_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_intervals
 from rejoinder.types import Example, Scores
@@ -42,6 +44,9 @@ CAUTION = (
     "stands out on new data before you rely on it."
 )
 
+
+NOT_QUALITIES = frozenset({"specificity"})
+"""Metrics of a limited range whose higher scores are not better: typos are rare words, too."""
 
 PLOTS = ("means", "histogram")
 """The kinds of figure that a table of scores can draw."""
@@ -63,8 +68,8 @@ class Summary:
     signature: str
 
 
-@dataclass(frozen=True)
-class ScoreTable:
+@dataclass(frozen=True, repr=False)
+class ScoreTable(Result):
     """One column per metric, one row per example."""
 
     scores: Mapping[str, Scores]
@@ -84,6 +89,10 @@ class ScoreTable:
     """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
     doubts: Mapping[str, Doubts] = field(default_factory=dict)
     """Metric label -> system -> its replies that the metric cannot be relied on for, where there are any."""
+    allows_doubt: bool = False
+    """Whether metrics decide all the same."""
+    languages: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """System -> code of a language -> replies, where a metric depends on the language."""
     grouping: Grouping | None = None
     """Which replies are not independent; None: each reply stands for itself."""
     known_bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
@@ -95,6 +104,8 @@ class ScoreTable:
     resamples: int = RESAMPLES
     replies: Replay | None = field(default=None, compare=False, repr=False)
     """The replies, in the order of the rows, where a report can read their texts; a copy that was pickled has none."""
+    labels: Scores | None = field(default=None, compare=False, repr=False)
+    """People's labels of the replies, NaN where there is none, by which a report chooses what it shows first."""
     reasoning: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
     """Metric label -> the metric, of those that give reasons for their scores."""
 
@@ -131,10 +142,12 @@ class ScoreTable:
             corpus={},
             notes=(),
             doubts={},
+            languages={},
             grouping=self.grouping.where(rows) if self.grouping else None,
             known_bounds={},
             slices=(),
             replies=None,
+            labels=None,
         )
 
     def sliced(self, slices: Slices) -> dict[str, ScoreTable]:
@@ -145,6 +158,10 @@ class ScoreTable:
         """The metric without its parameters, which its variants share: bleu of bleu-2."""
         name, _, parameters = self.signatures.get(label, label).partition("|")
         return name if parameters else label
+
+    def says_better(self, label: str) -> bool:
+        """Whether a metric says which replies are better: not the length, nor how rare the words are."""
+        return math.isfinite(self.ranges.get(label, (0.0, 1.0))[1]) and self.family_of(label) not in NOT_QUALITIES
 
     @cached_property
     def _summary(self) -> dict[str, dict[str, Summary]]:
@@ -196,6 +213,8 @@ class ScoreTable:
 
     def doubt(self, label: str, systems: Sequence[str] | None = None) -> str:
         """Why nothing is decided by a metric for these systems (all, unless named), as a clause; "" if it can be."""
+        if self.allows_doubt:
+            return ""
         return reason(label, self.doubts.get(label, {}), self.system_names if systems is None else systems)
 
     def summary(self) -> dict[str, dict[str, Summary]]:
@@ -217,6 +236,7 @@ class ScoreTable:
                 label: {system: found.to_dict() for system, found in systems.items()}
                 for label, systems in self.doubts.items()
             },
+            "languages": {system: dict(counts) for system, counts in self.languages.items()},
             "summary": summary,
         }
         if self.slices:
@@ -281,53 +301,29 @@ class ScoreTable:
         panel = self.means_panel(label) if kind == "means" else self.histogram_panel(label)
         return Figure.of(panel.title, [panel])
 
-    def _repr_html_(self) -> str:
-        return text_html(self.text(NOTEBOOK_WIDTH))
+    def document(self) -> Document:
+        """One row per metric, one column per system: the mean with its 95 % interval; slices; single replies."""
+        from rejoinder.scoring.page import table_document
 
-    def __str__(self) -> str:
-        return self.text()
+        return table_document(self)
 
-    def text(self, width: int | None = None) -> str:
-        """One row per metric, one column per system: the mean with its 95 % interval.
+    def without_texts(self) -> ScoreTable:
+        """The same table, whose report has no texts."""
+        return replace(self, replies=None)
 
-        Columns that do not fit into the width follow below.
-        """
-        rows = [[label, *map(_cell, systems.values())] for label, systems in self.summary().items()]
-        header = ["metric", *(name or "replies" for name in self.system_names)]
-        parts = [grid(header, rows, fit=width)]
-        if self.resampled != "reply":
-            found_by = f" ({self.grouping.found_by})" if self.grouping and self.grouping.found_by else ""
-            parts.append(f"Every reply counts equally; intervals resample {self.resampled}s{found_by}, not replies.")
-        return "\n".join([*parts, *(f"\n{self._slice_text(slices, width)}" for slices in self.slices)])
-
-    def _cells(self, system: str) -> list[str]:
-        return [_cell(self.summary()[label][system]) for label in self.metrics]
-
-    def _slice_text(self, slices: Slices, width: int | None) -> str:
-        """One row per value of the field and system, one column per metric."""
-        rows = [
-            [
-                value,
-                system or "replies",
-                f"{len(part.rows_of(system)):,}",
-                *(_cell(part.summary()[label][system]) for label in self.metrics),
-            ]
-            for value, part in self.sliced(slices).items()
-            for system in self.system_names
-            if len(part.rows_of(system))
-        ]
-        table = grid([slices.field, "system", "n", *self.metrics], rows, left=3, fit=width)
-        return f"{table}\n{wrapped(CAUTION.format(count=len(rows)), width or 80)}"
+    def page(self, *, texts: bool = True, title: str = "") -> str:
+        """The report as one HTML file: of several systems, that of their comparison."""
+        if not self.metrics:
+            raise CallError("a report needs the scores of at least one metric")
+        if len(self.system_names) < 2:
+            return super().page(texts=texts, title=title)
+        compared = rejoinder.compare(scores=self)
+        return compared.page(texts=texts, title=title or self.document().title)
 
 
 def interval_columns(label: str) -> tuple[str, str]:
     """The names of the two columns that hold the bounds of a metric's intervals."""
     return f"{label}.low", f"{label}.high"
-
-
-def _cell(summary: Summary) -> str:
-    mean, low, high = map(number_text, (summary.mean, summary.low, summary.high))
-    return mean if np.isnan(summary.high - summary.low) else f"{mean} [{low}, {high}]"
 
 
 def json_ready(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -509,7 +505,7 @@ class Primary:
         if "default" in table.metrics:
             return cls("default", "the evaluator that comes with the package")
         for label in table.metrics:
-            says_what_is_better = np.isfinite(table.ranges.get(label, (0.0, 1.0))[1])
+            says_what_is_better = table.says_better(label)
             if says_what_is_better and not np.isnan(table[label]).all():
                 return cls(label, "the first that these data allow")
         return cls(table.metrics[0], "the first one")

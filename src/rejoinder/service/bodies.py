@@ -12,8 +12,8 @@ import numpy as np
 from starlette.requests import ClientDisconnect, Request
 
 from rejoinder.comparing.compare import compare_table
-from rejoinder.comparing.comparison import FailIf, gate
 from rejoinder.comparing.systems import join
+from rejoinder.comparing.verdict import FailIf, gate
 from rejoinder.data.contexts import GroupFinder
 from rejoinder.data.records import FieldError, FieldMap, data_error, example_of, kind_of, label_of
 from rejoinder.data.source import Source, Survey

@@ -19,7 +19,7 @@ from rejoinder.scoring.score import Choice, Metrics, choose
 TOKEN = "REJOINDER_TOKEN"
 """The environment variable with the bearer token that requests need."""
 _LIMITS = "limits"
-_MOST = 1_000_000_000
+_COUNT = whole(1, 1_000_000_000)
 
 
 @verb
@@ -30,20 +30,21 @@ def serve(
         str, Option("the address to listen on (default: this machine only)", text, metavar="HOST")
     ] = "127.0.0.1",
     port: Annotated[int, Option("the port to listen on", whole(0, 65535), metavar="PORT")] = 8000,
-    max_body: Annotated[int, Option("largest size of a request, in bytes", whole(1, _MOST), metavar="N", group=_LIMITS)] = 8
-    << 20,
-    max_examples: Annotated[int, Option("most replies in one request", whole(1, _MOST), metavar="N", group=_LIMITS)] = 1000,
+    max_body: Annotated[
+        int, Option("largest size of a request, in bytes", _COUNT, metavar="N", group=_LIMITS)
+    ] = 8_388_608,
+    max_examples: Annotated[int, Option("most replies in one request", _COUNT, metavar="N", group=_LIMITS)] = 1000,
     max_waiting: Annotated[
-        int, Option("most replies that may wait for their scores", whole(1, _MOST), metavar="N", group=_LIMITS)
+        int, Option("most replies that may wait for their scores", _COUNT, metavar="N", group=_LIMITS)
     ] = 10_000,
     max_batch: Annotated[
-        int, Option("most replies that are scored together", whole(1, _MOST), metavar="N", group=_LIMITS)
+        int, Option("most replies that are scored together", _COUNT, metavar="N", group=_LIMITS)
     ] = 256,
     max_seconds: Annotated[
         int,
         Option(
             "seconds that a request may take to arrive, and then its scores may take",
-            whole(1, _MOST),
+            _COUNT,
             metavar="N",
             group=_LIMITS,
         ),

@@ -7,15 +7,32 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
 from typing import Any
 
 from rejoinder._version import __version__
-from rejoinder.show.figures import Panel, middle_cut
-from rejoinder.show.markup import Html, element, escaped, joined, own_text
+from rejoinder.errors import cut
+from rejoinder.show.document import (
+    Answer,
+    Block,
+    Cell,
+    Column,
+    Document,
+    Facts,
+    Figures,
+    Marked,
+    Replies,
+    Say,
+    Section,
+    System,
+    Table,
+    text_columns,
+)
+from rejoinder.show.figures import middle_cut
+from rejoinder.show.markup import UNKNOWN, Html, element, escaped, joined, own_text
 from rejoinder.show.plots import drawn, series_class
+from rejoinder.show.text import counted, inflected
 
 # A self-contained page: sections in one HTML file that fetches nothing and runs no script but our own.
 #
@@ -27,18 +44,6 @@ SCRIPTS = ("theme.js", "rows.js", "cells.js", "browse.js")
 """In the order in which they run: the later ones use what the earlier ones define."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a page with a title; its body is made with `markup`, `tables` and `figures`."""
-
-    title: str
-    html_body: Html
-    short: str = ""
-    """A shorter title for the page's menu."""
-    folded: bool = False
-    """Whether only the title is visible until the reader opens the section."""
-
-
 def render_page(
     title: str,
     sections: Sequence[Section],
@@ -46,11 +51,12 @@ def render_page(
     question: str = "",
     lead: Html | None = None,
     data: Html | None = None,
+    seed: int = 0,
 ) -> str:
     """The whole HTML file: the question that the page answers, lead, and the sections with a menu of links to them.
 
     `title` says what the page is about; it is the heading where there is no question. `data` is the input of the
-    scripts: see `embedded`.
+    scripts: see `script_json`. `seed` is for the noise of scatter plots.
     """
     scripts = [_resource(name) for name in SCRIPTS]
     anchors = [_anchor(number, section.title) for number, section in enumerate(sections)]
@@ -62,7 +68,7 @@ def render_page(
         style=Html(_resource("page.css")),
         menu=joined(_menu_entry(section, anchor) for section, anchor in zip(sections, anchors, strict=True)),
         lead=lead or "",
-        sections=joined(_section(section, anchor) for section, anchor in zip(sections, anchors, strict=True)),
+        sections=joined(_section(section, anchor, seed) for section, anchor in zip(sections, anchors, strict=True)),
         data=data or "",
         scripts=joined(Html(f"<script>{script}</script>\n") for script in scripts),
     )
@@ -77,18 +83,12 @@ def _menu_entry(section: Section, anchor: str) -> Html:
     return element("li", element("a", section.short or section.title, href=f"#{anchor}"))
 
 
-def _section(section: Section, anchor: str) -> Html:
-    heading, body = element("h2", section.title, id=f"{anchor}-title"), _checked(section)
+def _section(section: Section, anchor: str, seed: int) -> Html:
+    heading = element("h2", section.title, id=f"{anchor}-title")
+    body = joined(blocks_html(section.blocks, seed=seed))
     if section.folded:
         heading, body = element("details", element("summary", heading), body, class_="folded"), Html("")
     return element("section", heading, body, id=anchor, aria_labelledby=f"{anchor}-title")
-
-
-def _checked(section: Section) -> Html:
-    """The body; a TypeError if it is a plain string, which may contain unescaped text."""
-    if not isinstance(section.html_body, Html):
-        raise TypeError(f"section {section.title!r}: the body must be Html, made with rejoinder.show.markup")
-    return section.html_body
 
 
 def _anchor(number: int, title: str) -> str:
@@ -138,12 +138,6 @@ def html_table(
         class_=f"{class_ or ''} stacked".strip() if stacked else class_,
     )
     return element("div", table, class_="scrolls", role="region", aria_label=caption, tabindex="0")
-
-
-def fact_list(facts: Iterable[tuple[str, str]]) -> Html:
-    """A list of (name, value)."""
-    entries = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
-    return element("dl", *entries, class_="facts")
 
 
 def _row(cells: Sequence[object], expected: int, left: int, names: Sequence[str] | None) -> Html:
@@ -217,14 +211,160 @@ def _with_tooltips(sentence: str, seen: set[str]) -> Html:
     return joined([*parts, sentence[end:]])
 
 
-# Figures in cards.
+# Documents: the blocks of a result as sections of a page.
+#
+# The words are those of the terminal and of JSON. The same result gives the same file, byte for byte: it contains no
+# time stamp or host name.
 
 
-def panel_grid(panels: Sequence[Panel], *, seed: int = 0, beside: Html | None = None) -> Html:
-    """The panels as cards in a grid, with the content of `beside` as the first card."""
-    first = [element("div", beside)] if beside else []
-    cards = [figure_card(panel.title, drawn(panel, seed=seed)) for panel in panels]
-    return element("div", *first, *cards, class_="panels")
+LONGEST_SENTENCE = 700
+MOST_NOTES = 4
+"""Notes that are shown beside the verdict; of more, the others follow at the end of the page."""
+MOST_STACKED = 7
+"""Columns of a table whose rows are shown as blocks where the screen is narrow; wider tables are scrolled."""
+SIGNATURES_INTRO = (
+    "A signature contains everything that determines a number. Quote it with the number, so that others can reproduce "
+    "it."
+)
+
+
+def document_page(document: Document, notes: Sequence[str]) -> str:
+    """The whole HTML file of a document: the verdict and the notes, and then its sections."""
+    lead: list[Html] = []
+    sections: list[Section] = []
+    loose: list[Block] = []
+    data = Html("")
+    for block in document.blocks:
+        if isinstance(block, Replies):
+            found, data = block.render()
+            sections += found
+        elif isinstance(block, Section):
+            sections.append(block)
+        elif isinstance(block, Answer):
+            lead += blocks_html([block], seed=document.seed)
+        elif "html" in block.only:
+            loose.append(block)
+    if loose:
+        sections.insert(0, Section(document.title, loose))
+    shown = [section for section in sections if "html" in section.only]
+    run = [f"{count:,} {inflected(count, *noun)}" for count, *noun in document.counts]
+    about = " · ".join([*run, *([f"seed {document.seed}"] if document.resamples else []), f"rejoinder {__version__}"])
+    lead += [element("p", about, class_="run"), _note_list(notes[:MOST_NOTES], "notes note")]
+    more = notes[MOST_NOTES:]
+    if more:
+        lead.append(element("p", f"{counted(len(more), 'more note')} at the end of this page.", class_="note"))
+    return render_page(
+        document.title,
+        [*shown, _origin(document, more)],
+        question=document.question,
+        lead=joined(lead),
+        data=data,
+        seed=document.seed,
+    )
+
+
+def _note_list(notes: Sequence[str], class_: str = "notes") -> Html:
+    entries = (element("li", note, dir="auto") for note in notes)
+    return element("ul", *entries, class_=class_) if notes else Html("")
+
+
+def _origin(document: Document, notes: Sequence[str]) -> Section:
+    """Where the numbers come from: metric signatures, version, random seed; notes, and terms."""
+    parts: list[Block | Html] = []
+    if notes:
+        parts += [element("h3", "Notes"), _note_list(notes)]
+    if document.signatures:
+        rows = [[own_text(label), element("code", signature)] for label, signature in document.signatures.items()]
+        table = html_table(["metric", "signature"], rows, caption="Signatures", left=2, class_="signatures")
+        parts += [element("p", SIGNATURES_INTRO, class_="intro"), table]
+    run = f", seed {document.seed}, {document.resamples:,} resamples" if document.resamples else ""
+    parts.append(element("p", f"Made with rejoinder {__version__}{run}."))
+    parts += [element("h3", "Terms on this page"), glossary()]
+    return Section("Notes, signatures and terms", parts, "Notes", folded=True)
+
+
+def blocks_html(blocks: Sequence[Block | Html], *, seed: int = 0, level: int = 3) -> list[Html]:
+    """Each block as markup; sections within sections have a smaller title."""
+    if plain := next((block for block in blocks if isinstance(block, str) and not isinstance(block, Html)), ""):
+        raise TypeError(f"{plain!r} may contain unescaped text: must be Html, made with rejoinder.show.markup")
+    return [
+        block if isinstance(block, Html) else _block_html(block, seed, level)
+        for block in blocks
+        if isinstance(block, Html) or "html" in block.only
+    ]
+
+
+def _block_html(block: Block, seed: int, level: int) -> Html:
+    if isinstance(block, Answer):
+        return _answer(block, seed)
+    if isinstance(block, Say):
+        if block.lines:
+            return _note_list(block.sentences)
+        return element("p", " ".join(block.sentences), class_="intro", dir="auto")
+    if isinstance(block, Table):
+        return _table_html(block)
+    if isinstance(block, Facts):
+        facts = [
+            element("div", element("dt", name), element("dd", Column(name).text(value)))
+            for name, value in block.facts.items()
+        ]
+        return element("dl", *facts, class_="facts")
+    if isinstance(block, Figures):
+        captions = block.captions or [""] * len(block.panels)
+        cards = [
+            figure_card(panel.title, drawn(panel, seed=seed), caption)
+            for panel, caption in zip(block.panels, captions, strict=True)
+        ]
+        return element("div", *cards, class_="panels")
+    if isinstance(block, Section):
+        inside = joined(blocks_html(block.blocks, seed=seed, level=level + 1))
+        if block.folded:
+            return element("details", element("summary", block.title), inside)
+        return joined([element(f"h{level}", own_text(block.title)), inside])
+    raise TypeError(f"{type(block).__name__} stands at the top of a document: only there it can be shown")
+
+
+def _answer(block: Answer, seed: int) -> Html:
+    """The first sentence large, the others below it, and a figure beside them."""
+    first, *others = explained(cut(sentence, LONGEST_SENTENCE) for sentence in (*block.sentences, *block.more))
+    words = [element("p", first, class_="answer", dir="auto")]
+    if others:
+        words.append(element("ul", *(element("li", sentence, dir="auto") for sentence in others), class_="because"))
+    figure = Html("")
+    if block.figure is not None:
+        caption = element("figcaption", block.caption)
+        title = element("h2", own_text(block.figure.title))
+        figure = element("figure", title, drawn(block.figure, seed=seed), caption, class_="panel")
+    return element("div", element("div", *words), figure, class_="verdict")
+
+
+def _table_html(table: Table) -> Html:
+    columns, rows = table.shown_in("html")
+    header = [_heading_cell(column.name) for column in columns]
+    cells = [[_cell_html(column, cell) for column, cell in zip(columns, row, strict=True)] for row in rows]
+    names = [column.label for column in columns]
+    caption = table.title or ", ".join(filter(None, names))
+    left = text_columns(columns, rows)
+    stacked = names if left == 1 and len(names) <= MOST_STACKED else None
+    body = html_table(header, cells, caption=caption, left=left, class_="glance", stacked=stacked)
+    title = element("p", table.title, class_="intro", dir="auto") if table.title else Html("")
+    note = element("p", table.note, class_="note", dir="auto") if table.note else Html("")
+    return spaced(joined([title, body, note]))
+
+
+def _heading_cell(name: str | System) -> Html:
+    if isinstance(name, System):
+        return system_badge(name.number, name.name)
+    return term(name) if name in TERMS else own_text(name)
+
+
+def _cell_html(column: Column, cell: Cell) -> Html:
+    if isinstance(cell, Marked):
+        return element("strong", _cell_html(column, cell.cell), class_="best")
+    if isinstance(cell, System):
+        return system_badge(cell.number, cell.name)
+    text = column.text(cell)
+    return own_text(text) if isinstance(cell, str) else escaped(UNKNOWN if text == "-" else text)
 
 
 def figure_card(title: str, figure: Html, caption: str = "") -> Html:
@@ -263,14 +403,6 @@ def system_label(name: str) -> str:
 def system_badge(number: int, name: str) -> Html:
     """The system's name next to a dot in its colour."""
     return element("span", own_text(system_label(name)), class_=f"system {series_class(number)}")
-
-
-def listed(names: Sequence[str]) -> Html:
-    """The names as "a, b and c"."""
-    marked = [element("strong", own_text(name)) for name in names]
-    if len(marked) == 1:
-        return marked[0]
-    return joined([joined(marked[:-1], ", "), " and ", marked[-1]])
 
 
 def spaced(block: Html) -> Html:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 _WIDEST = 120  # characters of a cell, or of a word in a sentence
 
 
-def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, fit: int | None = None) -> str:
-    """Columns under a ruled header; the first `left` columns are flush left, the others, numbers, flush right.
+def grid(
+    header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, fit: int | None = None, *, ruled: bool = True
+) -> str:
+    """Columns under a header; the first `left` columns are flush left, the others, numbers, flush right.
 
     Cells may contain text from outside: each is made safe to print, and cut if it is long. Columns that do not fit into
     `fit` characters follow in further tables below, each with the first `left` columns again.
@@ -30,7 +32,7 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, fi
     columns = [[_cell(cell) for cell in column] for column in zip(header, *rows, strict=True)]
     widths = [max(map(width, column)) for column in columns]
     if fit is None or sum(widths) + 2 * (len(widths) - 1) <= fit:
-        return _table(columns, widths, left)
+        return _table(columns, widths, left, ruled=ruled)
     parts: list[list[int]] = []
     room = 0
     for place in range(left, len(widths)):
@@ -39,10 +41,11 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, fi
             room = fit - sum(widths[:left]) - 2 * (left - 1)
         parts[-1].append(place)
         room -= widths[place] + 2
-    return "\n\n".join(_table([columns[at] for at in part], [widths[at] for at in part], left) for part in parts)
+    tables = (([columns[at] for at in part], [widths[at] for at in part]) for part in parts)
+    return "\n\n".join(_table(some, rooms, left, ruled=ruled) for some, rooms in tables)
 
 
-def _table(columns: Sequence[Sequence[str]], widths: Sequence[int], left: int) -> str:
+def _table(columns: Sequence[Sequence[str]], widths: Sequence[int], left: int, *, ruled: bool) -> str:
     def line(cells: Sequence[str]) -> str:
         padded = [
             cell + " " * (room - width(cell)) if place < left else " " * (room - width(cell)) + cell
@@ -51,7 +54,8 @@ def _table(columns: Sequence[Sequence[str]], widths: Sequence[int], left: int) -
         return "  ".join(padded).rstrip()
 
     header, *rows = zip(*columns, strict=True)
-    return "\n".join([line(header), "  ".join("─" * room for room in widths), *map(line, rows)])
+    rule = ["  ".join("─" * room for room in widths)] if ruled else []
+    return "\n".join([line(header), *rule, *map(line, rows)])
 
 
 def _cell(text: str) -> str:
@@ -100,6 +104,11 @@ _ESCAPES = {
     "<": "$<$",
     ">": "$>$",
     "~": r"\textasciitilde{}",
+    "→": r"$\rightarrow$",
+    "↓": r"$\downarrow$",
+    "−": "$-$",
+    "²": "$^2$",
+    "…": r"\ldots{}",
     "^": r"\textasciicircum{}",
     "\\": r"\textbackslash{}",
 }

@@ -43,8 +43,10 @@ class MeanComparison:
     smallest_p: float
     """The smallest p-value that was possible: 2 / 2^5 with 5 pairs, so that no difference can be significant."""
     effect_size: float
-    effect_name: str
-    """`d_z` (Cohen's, paired) or `g` (Hedges', unpaired); NaN where values do not vary."""
+    """Hedges' g, paired or not: the difference in standard deviations of the values; NaN where these do not vary."""
+    power_effect: float
+    """What power depends on: if paired, the difference in standard deviations of the pairs' differences (Cohen's d_z);
+    else g."""
     outcomes: Outcomes
     standard_error: float
     """Of the difference, with the groups as independent units."""
@@ -59,7 +61,7 @@ class MeanComparison:
 
     def needed(self, alpha: float = ALPHA) -> float:
         """Pairs, or examples per side, for power .8 at the level `alpha` if the true effect is the observed one."""
-        return needed_examples(self.effect_size, paired=self.paired, alpha=alpha, design_effect=self.design_effect)
+        return needed_examples(self.power_effect, paired=self.paired, alpha=alpha, design_effect=self.design_effect)
 
     def detectable(self, alpha: float = ALPHA) -> float:
         """The smallest true difference that a test at the level `alpha` detects with power .8; NaN if it never can."""
@@ -130,7 +132,8 @@ def compare_paired(
 
     The test swaps a and b within groups (sign flips). `weights` (pairs, 2) says how many replies a[i] and b[i] are the
     means of: the means are then those of all replies. `limits` is the range of the scores. Where fewer than 20
-    permutations are as extreme as the data, up to `most_permutations` are drawn.
+    permutations are as extreme as the data, up to `most_permutations` are drawn. Pairs that differ by less than the
+    resolution are tied.
     """
     check_confidence(confidence)
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
@@ -143,6 +146,7 @@ def compare_paired(
     known = ~(np.isnan(first) | np.isnan(second))
     if not known.all():
         first, second, sizes, codes = first[known], second[known], sizes[known], codes[known]
+    second = _without_noise(first, second, limits)
     mean_a, mean_b = _mean(first, sizes[:, 0]), _mean(second, sizes[:, 1])
     gains = _gains(first, second, sizes, codes)
     values = two_values(np.concatenate([first, second]), limits)
@@ -152,7 +156,6 @@ def compare_paired(
     if values is not None and gains.sums.size > 1:
         low, high = _widened(test, paired_bounds(gains, values, confidence))
     deviation = _deviation(second - first)
-    effect = standardised(mean_b - mean_a, deviation) if first.size > 1 else math.nan
     design_effect = gains.variance * first.size / deviation**2 if deviation > 0 else 1.0
     return MeanComparison(
         mean_a=mean_a,
@@ -160,8 +163,8 @@ def compare_paired(
         difference=Interval(mean_b - mean_a, low, high),
         p_value=test.p_value,
         smallest_p=test.smallest_p,
-        effect_size=effect,
-        effect_name="d_z",
+        effect_size=hedges_g(first, second, mean_b - mean_a),
+        power_effect=standardised(mean_b - mean_a, deviation) if first.size > 1 else math.nan,
         outcomes=paired_outcomes(first, second),
         standard_error=math.sqrt(gains.variance),
         degrees=max(gains.sums.size - 1, 1),
@@ -206,8 +209,8 @@ def compare_unpaired(
         p_value=test.p_value,
         smallest_p=test.smallest_p,
         effect_size=effect,
-        effect_name="g",
-        outcomes=unpaired_outcomes(first.values, second.values),
+        power_effect=effect,
+        outcomes=unpaired_outcomes(first.values, second.values, _resolution(first.values, second.values, limits)),
         standard_error=math.sqrt(first.by_group.variance + second.by_group.variance),
         degrees=_degrees(first.by_group, second.by_group),
         design_effect=design_effect,
@@ -220,6 +223,22 @@ def compare_unpaired(
 
 def _degrees(a: Sums, b: Sums) -> float:
     return welch_degrees(a, b) if min(a.sums.size, b.sums.size) > 1 else math.nan
+
+
+def _resolution(a: Floats, b: Floats, limits: Values | None) -> float:
+    """The difference of two scores below which it is one of rounding."""
+    values = np.concatenate([a, b])
+    span = limits[1] - limits[0] if limits is not None else float(np.ptp(values)) if values.size else 0.0
+    return RESOLUTION * span
+
+
+def _without_noise(a: Floats, b: Floats, limits: Values | None) -> Floats:
+    """b, with the value of a where the two differ by less than the resolution.
+
+    The same reply may get another last bit on another machine, in another batch or in a file with fewer digits
+    (docs/reference/determinism.md), and many such differences in one direction would be significant.
+    """
+    return np.where(np.abs(b - a) < _resolution(a, b, limits), a, b)
 
 
 def _gains(a: Floats, b: Floats, sizes: Floats, codes: Ints) -> Sums:
@@ -281,6 +300,9 @@ def _deviation(differences: Floats) -> float:
 POWER = 0.8
 """The probability with which a difference should be detected."""
 
+RESOLUTION = 1e-5
+"""The share of the range of scores below which a difference is one of rounding."""
+
 ROUNDING = 1e-12
 """Deviations so much smaller than the difference are rounding errors."""
 
@@ -301,23 +323,34 @@ def paired_outcomes(a: Floats, b: Floats) -> Outcomes:
     return _shares(int(np.sum(b > a)), int(np.sum(b < a)), a.size)
 
 
-def unpaired_outcomes(a: Floats, b: Floats) -> Outcomes:
-    """How often b is above, equal to, and below an a, over all pairs; wins minus losses is Cliff's delta (1993)."""
+def unpaired_outcomes(a: Floats, b: Floats, resolution: float = 0.0) -> Outcomes:
+    """How often b is above, equal to, and below an a, over all pairs; wins minus losses is Cliff's delta (1993).
+
+    Values that differ by less than the resolution count as equal.
+    """
     if not a.size or not b.size:
         return Outcomes(math.nan, math.nan, math.nan)
     ordered = np.sort(a)
-    wins = int(np.searchsorted(ordered, b, side="left").sum())
-    not_lost = int(np.searchsorted(ordered, b, side="right").sum())
+    if resolution:
+        wins = int(np.searchsorted(ordered, b - resolution, side="right").sum())
+        not_lost = int(np.searchsorted(ordered, b + resolution, side="left").sum())
+    else:
+        wins = int(np.searchsorted(ordered, b, side="left").sum())
+        not_lost = int(np.searchsorted(ordered, b, side="right").sum())
     return _shares(wins, a.size * b.size - not_lost, a.size * b.size)
 
 
-def hedges_g(a: Floats, b: Floats) -> float:
-    """mean(b) - mean(a) in pooled standard deviations, without the small-sample bias of Cohen's d (Hedges 1981)."""
+def hedges_g(a: Floats, b: Floats, difference: float | None = None) -> float:
+    """mean(b) - mean(a) in pooled standard deviations, without the small-sample bias of Cohen's d (Hedges 1981).
+
+    `difference` is that of weighted means.
+    """
     degrees = a.size + b.size - 2
     if degrees < 2 or not a.size or not b.size:
         return math.nan
     pooled = math.sqrt((a.size * float(a.var()) + b.size * float(b.var())) / degrees)
-    return (1 - 3 / (4 * degrees - 1)) * standardised(float(b.mean() - a.mean()), pooled)
+    gap = float(b.mean() - a.mean()) if difference is None else difference
+    return (1 - 3 / (4 * degrees - 1)) * standardised(gap, pooled)
 
 
 def needed_examples(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,7 +37,8 @@ from rejoinder.options import (
 from rejoinder.progress import bar_inside
 from rejoinder.registry import SHIPPED_FOLDERS, load_evaluator, shipped_folder
 from rejoinder.scoring.table import json_ready
-from rejoinder.show.text import grid, number_text, one_line
+from rejoinder.show.document import Column, Document, Result, Say, Table
+from rejoinder.show.text import one_line
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
 from rejoinder.training.train import reserved_folder
@@ -45,8 +46,8 @@ from rejoinder.trusting.experiments import LabelledSet
 from rejoinder.types import Scores
 
 
-@dataclass(frozen=True)
-class CalibrationReport:
+@dataclass(frozen=True, repr=False)
+class Calibrated(Result):
     """A calibrated evaluator, and how its scores agree with people before and after."""
 
     evaluator: Evaluator
@@ -66,36 +67,38 @@ class CalibrationReport:
     def to_dict(self) -> dict[str, Any]:
         """Everything but the evaluator, as plain values."""
         made = self.calibration
-        return {
+        values = {
             "dimension": self.dimension,
             "scale": list(made.scale),
             "level": made.level,
             "replies": made.replies,
             "contexts": made.contexts,
             **{
-                kind: {"before": _plain(before), "after": _plain(after)}
+                kind: {"before": asdict(before), "after": asdict(after)}
                 for kind, (before, after) in self.correlations.items()
             },
-            "coverage": _plain(self.coverage),
+            "coverage": asdict(self.coverage),
             "width": self.width,
             "error": self.error,
         }
+        return json_ready(values)
 
-    def __str__(self) -> str:
+    def document(self) -> Document:
+        """The correlations with people before and after, and what the intervals contain."""
         made, coverage = self.calibration, self.coverage
         name, (lowest, highest) = one_line(self.dimension, LONGEST_SHOWN), made.scale
-        rows = [[kind, *map(_shown, both)] for kind, both in self.correlations.items()]
+        title = f"{name}, {lowest:g} to {highest:g}: {made.replies} replies, {made.contexts} contexts"
+        rows = [[kind, *both] for kind, both in self.correlations.items()]
+        columns = ["correlation with people", Column("before", digits=3), Column("after", digits=3)]
         bounds = "" if np.isnan(coverage.low) else f" [{coverage.low:.1%}, {coverage.high:.1%}]"
-        return "\n".join(
-            [
-                f"{name}, {lowest:g} to {highest:g}: {made.replies} replies, {made.contexts} contexts",
-                grid(["correlation with people", "before", "after"], rows),
-                f"{made.level:.0%} intervals contain {coverage.estimate:.1%}{bounds} of the human scores in "
-                "cross-validation over contexts;",
-                f"on the scale from 1 to 5, their mean length is {self.width:.2f}, and the mean error of the scores "
-                f"{self.error:.2f}",
-            ]
-        )
+        said = [
+            f"{made.level:.0%} intervals contain {coverage.estimate:.1%}{bounds} of the human scores in "
+            "cross-validation over contexts;",
+            f"on the scale from 1 to 5, their mean length is {self.width:.2f}, and the mean error of the scores "
+            f"{self.error:.2f}",
+        ]
+        table = Table(columns, rows, title=title, fit=False)
+        return Document(f"Calibration: {title}", [table, Say(said, lines=True, fit=False, tight=True)])
 
 
 @verb
@@ -135,7 +138,7 @@ def calibrate(
         ),
     ] = None,
     quiet: Quiet = True,
-) -> CalibrationReport:
+) -> Calibrated:
     """Fit a calibration to replies with human scores, and save the calibrated evaluator in `output`.
 
     The evaluator is a fitted one, the folder of one, or the name of one that comes with the package. `judged` is a
@@ -166,7 +169,7 @@ def calibrate(
     columns = np.stack([raw, held_out.scores, calibration.human(raw)], axis=1)
     found = bootstrap_correlations(columns, held_out.human, labelled.groups)
     pearson, spearman = found["pearson"], found["spearman"]
-    return CalibrationReport(
+    return Calibrated(
         calibrated,
         labelled.dimension,
         calibration,
@@ -218,14 +221,6 @@ def _scores(evaluator: Evaluator, labelled: LabelledSet, *, quiet: bool) -> Scor
         warnings.simplefilter("ignore", ScoreWarning)
         scores = evaluator.score(examples)
     return np.where([not example.response.strip() for example in examples], np.nan, scores)
-
-
-def _plain(interval: Interval) -> dict[str, float | None]:
-    return json_ready({"estimate": interval.estimate, "low": interval.low, "high": interval.high})
-
-
-def _shown(interval: Interval) -> str:
-    return f"{number_text(interval.estimate)} [{number_text(interval.low)}, {number_text(interval.high)}]"
 
 
 # A saved evaluator with a calibration added: every other file of its folder is copied unchanged.

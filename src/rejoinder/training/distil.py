@@ -17,6 +17,7 @@ from rejoinder.data.dialogues import CorpusReader, pair_of
 from rejoinder.data.records import Fields
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.base import Evaluator, Fit
+from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.encoder.replay import TRUE, WORSE, candidates_of, kind_of
@@ -513,8 +514,10 @@ def distill_encoder(
     seen = TrainedContexts.of(examples) | TrainedContexts.within(dialogues) | student.inherited_contexts()
     if isinstance(teacher, Evaluator | Judge):
         seen |= teacher.trained_contexts
-    familiarity = Familiarity.of(TrainingData(tuple(dialogues), seed=seed))
-    fit = Fit(seed, data, len(dialogues), 0, __version__, seen, familiarity=familiarity)
+    text = TrainingData(tuple(dialogues), seed=seed)
+    familiarity = Familiarity.of(text)
+    bounds = Bounds.of(text, familiarity)
+    fit = Fit(seed, data, len(dialogues), 0, __version__, seen, familiarity=familiarity, bounds=bounds)
     student._remember({"model_": model}, fit)
     return student
 

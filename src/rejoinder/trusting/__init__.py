@@ -5,7 +5,7 @@ In reading order:
 trust             which metric can be trusted on these data? Scores against human ratings, in one result
 correlations      how well metrics agree with people: over all replies, over systems, and within contexts
 pooled            the same over several judged sets
-page              the HTML reports of both
+page              its tables and figures as blocks of a document
 study             the input and the result of a study
 studies           studies by name
 human_scale       what studies share: the human scale, true replies, and wording

@@ -72,6 +72,11 @@ class Contest:
     p_adjusted: float
     """The p-value of the permutation test, Holm-corrected over all contests of the table."""
 
+    @property
+    def significant(self) -> bool:
+        """Whether the corrected p-value is below .05."""
+        return self.p_adjusted < ALPHA
+
 
 @dataclass(frozen=True, slots=True)
 class LevelTable:
@@ -169,11 +174,15 @@ def _replicates(matrix: Floats, human: Floats, contexts: Ints, scored: ScoredSet
     return both | correlation_replicates(matrix, human, contexts, fewer, scored.seed, ("kendall",))
 
 
+FEWEST_FOR_P = 4
+"""Systems below which a correlation over them has no p-value: three points are nearly always in some order."""
+
+
 def system_level(scored: ScoredSet) -> LevelTable | None:
     """Correlations over the systems' mean scores; None with fewer than three systems.
 
     Intervals treat the systems as fixed and resample contexts: see `stats.fixed_systems`. The p-value's sample size is
-    the number of systems.
+    the number of systems; over three there is none.
     """
     rows = np.flatnonzero(scored.complete)
     part = scored.take(rows)
@@ -184,7 +193,12 @@ def system_level(scored: ScoredSet) -> LevelTable | None:
     intervals = {k: fixed.intervals(k, scored.resamples, scored.seed) for k in KINDS}
     measured = [
         {
-            k: Measured(intervals[k][place], correlate(fixed.means[:, place + 1], fixed.means[:, 0], k).p_value)
+            k: Measured(
+                intervals[k][place],
+                correlate(fixed.means[:, place + 1], fixed.means[:, 0], k).p_value
+                if len(fixed.means) >= FEWEST_FOR_P
+                else float("nan"),
+            )
             for k in KINDS
         }
         for place in range(matrix.shape[1])

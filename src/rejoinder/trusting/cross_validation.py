@@ -43,7 +43,7 @@ def cross_validate(
     published: Published | None = None,
     resamples: int = RESAMPLES,
     quiet: bool = True,
-) -> LearningResult:
+) -> Experiment:
     """How well evaluators agree with people on contexts that they were not fitted on.
 
     Contexts are divided into `folds`; each evaluator is fitted on all but one and tested on that one. With
@@ -65,7 +65,7 @@ def cross_validate(
         scores[label] = gathered(own, parts, len(tested))
         rows += _fold_rows(label, own, parts, tested, resamples, seed)
     table = table_of(rows, ("tested on",), published or {})
-    return LearningResult(
+    return Experiment(
         "cross-validation",
         f"{tested.dimension} of {tested.name}, cross-validated",
         "tested on the published split" if folds == PUBLISHED else f"tested on {folds} folds that share no context",
@@ -148,8 +148,8 @@ Published = Mapping[str, Mapping[Any, Figures]]
 """Evaluator's label -> key of a row -> published figures."""
 
 
-@dataclass(frozen=True, eq=False)
-class LearningResult(StudyResult):
+@dataclass(frozen=True, eq=False, repr=False)
+class Experiment(StudyResult):
     """A study's table, figures and findings, with the scores that they are computed from."""
 
     scores: Mapping[str, Scores] = field(default_factory=dict)
@@ -280,7 +280,7 @@ def leave_one_system_out(
     published: Published | None = None,
     resamples: int = RESAMPLES,
     quiet: bool = True,
-) -> LearningResult:
+) -> Experiment:
     """How well evaluators agree with people on a system whose replies they were not fitted on, and on all systems.
 
     Systems answer the same contexts, so folds separate contexts as well: each evaluator is fitted on the other
@@ -308,7 +308,7 @@ def leave_one_system_out(
         scores |= {f"{label} {_fitted_on(name)}": column for name, column in zip([*names, None], columns, strict=True)}
         rows += _left_out_rows(label, names, columns, tested, resamples, seed)
     table = table_of(rows, ("not trained on", "tested on"), published or {})
-    return LearningResult(
+    return Experiment(
         "leave-one-system-out",
         f"{tested.dimension} of {tested.name}, one system left out of training",
         "Lowe et al. 2017, Table 5",

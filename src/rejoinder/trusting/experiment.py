@@ -30,7 +30,7 @@ from rejoinder.options import (
     whole,
 )
 from rejoinder.registry import EVALUATORS, load
-from rejoinder.trusting.cross_validation import LearningResult, cross_validate, leave_one_system_out
+from rejoinder.trusting.cross_validation import Experiment, cross_validate, leave_one_system_out
 from rejoinder.trusting.label_curves import label_amounts, low_resource
 from rejoinder.trusting.transfer import transfer
 
@@ -176,7 +176,7 @@ def experiment(
     seed: Seed = 0,
     resamples: Resamples = RESAMPLES,
     quiet: Quiet = True,
-) -> LearningResult:
+) -> Experiment:
     """How well evaluators agree with people on replies that they were not fitted on.
 
     `cross-validation` tests on new contexts, `leave-one-system-out` on new systems, `transfer` on other judged sets;
@@ -213,7 +213,7 @@ def experiment(
     return _with(kinds[kind](made, sets[0], dimensions, **settings), skipped)
 
 
-def _with(result: LearningResult, skipped: Sequence[str]) -> LearningResult:
+def _with(result: Experiment, skipped: Sequence[str]) -> Experiment:
     return replace(result, skipped=tuple(skipped))
 
 

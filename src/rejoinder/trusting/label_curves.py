@@ -14,7 +14,7 @@ from rejoinder.options import RESAMPLES
 from rejoinder.show.figures import Curve, LinePanel
 from rejoinder.show.text import number_text
 from rejoinder.trusting.cross_validation import (
-    LearningResult,
+    Experiment,
     Measure,
     Published,
     Row,
@@ -83,7 +83,7 @@ def label_amounts(
     published: Published | None = None,
     resamples: int = RESAMPLES,
     quiet: bool = True,
-) -> LearningResult:
+) -> Experiment:
     """How well evaluators agree with people when they are fitted on some of the labels.
 
     Labels are taken by whole contexts, in a random order for each of `seeds`, so that a larger amount includes the
@@ -113,7 +113,7 @@ def label_amounts(
     }
     curves = {label: _curve(label, columns, taken, tested, resamples, seed) for label in evaluators}
     table = table_of(_rows(curves), ("amount", "labels"), published or {}, _seed_columns(len(seeds)))
-    return LearningResult(
+    return Experiment(
         "label-amounts",
         f"{tested.dimension} of {tested.name}, by amount of labels",
         "Lowe et al. 2017, Table 14; Zhao et al. 2020, Figure 2",
@@ -258,7 +258,7 @@ def low_resource(
     folds: Folds = 5,
     seed: int = 0,
     **settings: Any,
-) -> LearningResult:
+) -> Experiment:
     """How well evaluators agree with people when they are fitted on a few labels, and on all of them.
 
     By default the numbers of labels are those of `COUNTS` that every training set has. `settings` are those of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,22 +18,13 @@ from rejoinder.options import OnError
 from rejoinder.scoring.run import judges_limited
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.table import json_ready
+from rejoinder.show.document import PAGE, Answer, Column, Document, Figures, Result, Say, Section, Share, Table
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.plots import Figure
-from rejoinder.show.text import (
-    counted,
-    grid,
-    interval_text,
-    latex_safe,
-    latex_table,
-    number_text,
-    share_text,
-    text_html,
-)
+from rejoinder.show.text import counted, interval_text
 from rejoinder.stats.intervals import Interval, t_quantile
 from rejoinder.stats.random_effects import Pooled, pool_correlations
-from rejoinder.trusting.study import shown
-from rejoinder.trusting.trust import MetaReport, trust_on
+from rejoinder.trusting.trust import Trust, trust_on
 from rejoinder.types import Unit
 
 _NEARLY_ONE = 1 - 1e-9
@@ -54,27 +45,29 @@ class PooledMetric:
         return IntervalPanel(self.metric, (*self.sets.items(), *below))
 
 
-@dataclass(frozen=True, eq=False)
-class MetaAnalysis:
-    """Metrics against people over several judged sets, the best mean first; `str()` is the tables."""
+@dataclass(frozen=True, eq=False, repr=False)
+class PooledTrust(Result):
+    """Metrics against people over several judged sets, the best mean first."""
 
     kind: str
     rows: tuple[PooledMetric, ...]
-    reports: Mapping[str, MetaReport]
-    """Name of the set -> its own report."""
+    reports: Mapping[str, Trust]
+    """Name of the set -> its own result."""
     notes: tuple[str, ...] = ()
 
-    def verdict(self) -> str:
-        """The answer in one sentence."""
+    @property
+    def sentences(self) -> list[str]:
+        """The answer."""
         best = self.rows[0]
         pooled, kind = best.pooled, self.kind.capitalize()
         ahead = pooled.prediction
         new = "" if math.isnan(ahead.low) else f"; a new set is expected between {ahead.low:.2f} and {ahead.high:.2f}"
-        doubt = " That is not significantly above zero." if pooled.mean.low <= 0 else ""
-        return (
+        doubt = ["That is not significantly above zero."] if pooled.mean.low <= 0 else []
+        return [
             f"{best.metric} has the highest mean correlation with people over {counted(pooled.n_sets, 'judged set')}: "
-            f"{kind} {interval_text(pooled.mean, 2)}{new}.{doubt}"
-        )
+            f"{kind} {interval_text(pooled.mean, 2)}{new}.",
+            *doubt,
+        ]
 
     def plot(self, metric: str | None = None) -> Figure:
         """The forest plot of one metric, by default the best: its correlation in each set, the mean, and a new set."""
@@ -85,14 +78,55 @@ class MetaAnalysis:
         panel = rows[name].panel()
         return Figure.of(f"{self.kind.capitalize()} correlation of {name} with people", [panel])
 
-    def _repr_html_(self) -> str:
-        return text_html(str(self))
+    def document(self) -> Document:
+        """The pooled correlations, those of each set, and forest plots."""
+        first = next(iter(self.reports.values()))
+        pooled = [
+            [
+                row.metric,
+                row.pooled.mean,
+                "-" if math.isnan(row.pooled.prediction.low) else row.pooled.prediction,
+                row.pooled.tau,
+                Share(row.pooled.i_squared),
+                row.pooled.n_sets,
+            ]
+            for row in self.rows
+        ]
+        means = [Column(f"{what} [95 %]", bounds=2, key=key) for what, key in (("mean", "mean"), ("new set", "new"))]
+        title = f"{self.kind.capitalize()} correlation with people over single replies, random effects"
+        each = [
+            [row.metric, *(row.sets[n].estimate if n in row.sets else "-" for n in self.reports)] for row in self.rows
+        ]
+        tables = [
+            Table(["metric", *means, "tau", "I²", "sets"], pooled, title=title, fit=False),
+            Table(["metric", *self.reports], each, title="Each set", fit=False),
+            forest(self.rows[0].panel()),
+        ]
+        return Document(
+            f"Metrics against people: {len(self.reports)} judged sets",
+            [
+                Answer(self.sentences, fit=False),
+                Section("All sets", tables),
+                Section(
+                    "Forest plots", [Say([_INTRO]), Figures([row.panel() for row in self.rows])], "Forest", only=PAGE
+                ),
+            ],
+            question="Which metric agrees with the ratings?",
+            counts=[
+                (len(self.reports), "judged set", "judged sets"),
+                (sum(len(report.judged) for report in self.reports.values()), "reply", "replies"),
+                (len(self.rows), "metric", "metrics"),
+            ],
+            signatures={label: text for one in self.reports.values() for label, text in one.signatures.items()},
+            seed=first.seed,
+            resamples=first.resamples,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         values = {
             "version": __version__,
-            "verdict": self.verdict(),
+            **self.answer,
             "kind": self.kind,
             "metrics": {row.metric: _row_dict(row) for row in self.rows},
             "warnings": list(self.notes),
@@ -100,34 +134,12 @@ class MetaAnalysis:
         }
         return json_ready(values)
 
-    def to_latex(self) -> str:
-        """A booktabs table with one row per metric."""
-        rows = [[latex_safe(cell) for cell in cells] for cells in self._cells()]
-        return latex_table(["metric", r"mean [95\,\%]", r"new set [95\,\%]", r"$\tau$", "$I^2$", "sets"], rows)
 
-    def __str__(self) -> str:
-        title = f"{self.kind.capitalize()} correlation with people over single replies, random effects"
-        pooled = grid(["metric", "mean [95 %]", "new set [95 %]", "tau", "I²", "sets"], self._cells())
-        names = list(self.reports)
-        rows = [
-            [row.metric, *(number_text(row.sets[name].estimate) if name in row.sets else "-" for name in names)]
-            for row in self.rows
-        ]
-        each = f"Each set\n{grid(['metric', *names], rows)}"
-        return "\n\n".join([self.verdict(), f"{title}\n{pooled}", each, forest(self.rows[0].panel())])
-
-    def _cells(self) -> list[list[str]]:
-        return [
-            [
-                row.metric,
-                shown(row.pooled.mean),
-                "-" if math.isnan(row.pooled.prediction.low) else shown(row.pooled.prediction),
-                number_text(row.pooled.tau),
-                share_text(row.pooled.i_squared),
-                str(row.pooled.n_sets),
-            ]
-            for row in self.rows
-        ]
+_INTRO = (
+    "Each line of a forest plot is a judged set: the metric's correlation with people over single replies, with its "
+    "95 % interval over contexts. Below them are the mean of all sets (random effects, REML, interval of Hartung and "
+    "Knapp) and the interval in which the correlation of a new set is expected."
+)
 
 
 def pooled_trust(
@@ -145,7 +157,7 @@ def pooled_trust(
     resamples: int,
     jobs: int | None,
     quiet: bool,
-) -> MetaAnalysis:
+) -> PooledTrust:
     """The correlations of each metric with people on several judged sets, pooled: `trust` with several sets."""
     if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
         raise CallError("standard input can be read only once: expected - for at most one of the files")
@@ -153,7 +165,7 @@ def pooled_trust(
     names = labels_of(origins)
     if len(set(names)) < len(names):
         raise CallError("a judged set is given twice: expected different ones")
-    sets, reports, notes = dict[str, tuple[JudgedSet, str]](), dict[str, MetaReport](), list[str]()
+    sets, reports, notes = dict[str, tuple[JudgedSet, str]](), dict[str, Trust](), list[str]()
     for name, origin in zip(names, origins, strict=True):
         judged = read_judged(origin, fields=fields, on_error=on_error, unit=unit)
         dimensions = chosen_dimensions(judged, dimension)
@@ -172,10 +184,10 @@ def pooled_trust(
     if not usable:
         raise CallError("no metric could be compared with people on any of the judged sets")
     ranked = sorted(usable, key=lambda row: -row.pooled.mean.estimate)
-    return MetaAnalysis(kind, tuple(ranked), reports, tuple(dict.fromkeys(notes)))
+    return PooledTrust(kind, tuple(ranked), reports, tuple(dict.fromkeys(notes)))
 
 
-def forest(panel: IntervalPanel, width: int = 41) -> str:
+def forest(panel: IntervalPanel, width: int = 41) -> Table:
     """A forest plot as text: one line per row, with its estimate as a dot and its interval as a bar."""
     known = [bound for _, row in panel.rows for bound in (row.low, row.estimate, row.high) if not math.isnan(bound)]
     low, high = min([0.0, *known]), max([0.0, *known])
@@ -190,16 +202,17 @@ def forest(panel: IntervalPanel, width: int = 41) -> str:
         if not math.isnan(row.low):
             line[place(row.low) : place(row.high) + 1] = "─" * (place(row.high) - place(row.low) + 1)
         line[place(row.estimate)] = "●"
-        rows.append([name, "".join(line), shown(row)])
-    return grid([panel.title, f"{low:.2f}".ljust(width - 4) + f"{high:.2f}", "[95 %]"], rows, left=2)
+        rows.append([name, "".join(line), row])
+    scale = f"{low:.2f}".ljust(width - 4) + f"{high:.2f}"
+    return Table([panel.title, scale, Column("[95 %]", bounds=2)], rows, left=2, fit=False, only=("text",))
 
 
-def _labels(reports: Mapping[str, MetaReport]) -> list[str]:
+def _labels(reports: Mapping[str, Trust]) -> list[str]:
     """The metrics that some set has, in order."""
     return list(dict.fromkeys(label for report in reports.values() for label in report.signatures))
 
 
-def _pooled(label: str, reports: Mapping[str, MetaReport], kind: str) -> PooledMetric | None:
+def _pooled(label: str, reports: Mapping[str, Trust], kind: str) -> PooledMetric | None:
     sets, errors = {}, []
     for name, report in reports.items():
         (dimension,) = report.dimensions
@@ -227,15 +240,11 @@ def _error(interval: Interval, contexts: int) -> float:
 def _row_dict(row: PooledMetric) -> dict[str, Any]:
     pooled = row.pooled
     return {
-        "mean": _plain(pooled.mean),
-        "prediction": _plain(pooled.prediction),
+        "mean": asdict(pooled.mean),
+        "prediction": asdict(pooled.prediction),
         "tau": pooled.tau,
         "i_squared": pooled.i_squared,
         "q": pooled.q,
         "q_p": pooled.q_p_value,
-        "sets": {name: _plain(interval) for name, interval in row.sets.items()},
+        "sets": {name: asdict(interval) for name, interval in row.sets.items()},
     }
-
-
-def _plain(interval: Interval) -> dict[str, float]:
-    return {"estimate": interval.estimate, "low": interval.low, "high": interval.high}

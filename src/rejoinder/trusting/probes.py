@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Floats, Ints
 from rejoinder.metrics.batch import Batch, TextOptions
+from rejoinder.show.document import PValue
 from rejoinder.show.figures import HistogramPanel, IntervalPanel, ScatterPanel
 from rejoinder.show.text import interval_text, number_text, signed
 from rejoinder.stats.correlation import correlate
@@ -33,7 +34,7 @@ from rejoinder.trusting.human_scale import (
     replies,
     scale_of,
 )
-from rejoinder.trusting.study import Cell, PValue, ScoredSet, StudyResult
+from rejoinder.trusting.study import Cell, ScoredSet, StudyResult
 from rejoinder.types import Example, Scores
 
 # Do metrics favour replies that are as long as the reference, although people do not? (Lowe et al. 2017, Table 8)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,20 +17,16 @@ from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
 from rejoinder.scoring.table import json_ready
+from rejoinder.show.document import Block, Column, Document, Figures, Result, Say, Section, Table
+from rejoinder.show.document import PValue as PValue
 from rejoinder.show.figures import Panel
 from rejoinder.show.plots import Figure
-from rejoinder.show.text import grid, interval_text, latex_safe, latex_table, number_text, one_line, p_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 
-
-class PValue(float):
-    """A float that is shown as a p-value."""
-
-    __slots__ = ()
-
-
 Cell = str | float | int | Interval
+PAPER = re.compile(r"[^:]*\b(19|20)\d\d\b[^:]*")
+"""A source that is one or more papers, which are cited by authors and year: "Lowe et al. 2017, Table 5"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +68,8 @@ class ScoredSet:
         return replace(self, judged=self.judged.take(rows), scores=scores)
 
 
-@dataclass(frozen=True, eq=False)
-class StudyResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyResult(Result):
     """A table, its figures, and the findings in words."""
 
     name: str
@@ -84,40 +81,52 @@ class StudyResult:
     findings: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
 
-    def __str__(self) -> str:
-        table = grid(self.header, [list(map(shown, row)) for row in self.rows])
-        return "\n".join([one_line(f"{self.title} ({self.source})"), table, *map(one_line, self.findings)])
+    def document(self) -> Document:
+        """The table, the findings, and the figures."""
+        return Document(self.title, self.blocks())
 
-    def plot(self) -> Figure:
-        """All figures of the study in one."""
+    def blocks(self) -> list[Block]:
+        """The same within another document."""
+        # "As in" is for papers only.
+        source = f"As in {self.source}." if PAPER.fullmatch(self.source) else f"{_capitalised(self.source)}."
+        return [
+            Say([f"{self.title} ({self.source})"], fit=False, only=("text",)),
+            Say([source], only=("markdown", "html")),
+            Table([Column(name, bounds=2) for name in self.header], self.rows, fit=False, tight=True),
+            Say(self.findings, lines=True, fit=False, tight=True),
+            Figures(self.panels),
+        ]
+
+    def section(self) -> Section:
+        """The same as a section, folded away."""
+        return Section(self.title, self.blocks(), _capitalised(self.name.replace("-", " ")), folded=True)
+
+    def plot(self, what: str | None = None) -> Figure:
+        """All figures of the study in one, or the one that has this title."""
+        if what is not None:
+            return super().plot(what)
         if not self.panels:
             raise CallError(f"the study {self.name} has no figure")
         return Figure.of(self.title, self.panels)
 
-    def to_latex(self) -> str:
-        """The table for a paper, with booktabs."""
-        rows = [[latex_safe(shown(cell)) for cell in row] for row in self.rows]
-        texts = [all(isinstance(row[place], str) for row in self.rows) for place in range(len(self.header))]
-        return latex_table([latex_safe(name) for name in self.header], rows, left=[*texts, False].index(False) or 1)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values, one object per row."""
         rows = [
-            json_ready({name: _plain(cell) for name, cell in zip(self.header, row, strict=True)}) for row in self.rows
+            json_ready(
+                {
+                    name: asdict(cell) if isinstance(cell, Interval) else cell
+                    for name, cell in zip(self.header, row, strict=True)
+                }
+            )
+            for row in self.rows
         ]
         return {"title": self.title, "source": self.source, "rows": rows, "findings": list(self.findings)}
 
 
 def shown(cell: Cell) -> str:
     """A cell as text."""
-    if isinstance(cell, Interval):
-        return interval_text(cell, bound_digits=2)
-    if isinstance(cell, PValue):
-        return p_text(cell)
-    return number_text(cell) if isinstance(cell, float) else str(cell)
+    return Column("", bounds=2).text(cell)
 
 
-def _plain(cell: Cell) -> object:
-    if isinstance(cell, Interval):
-        return json_ready({"estimate": cell.estimate, "low": cell.low, "high": cell.high})
-    return cell
+def _capitalised(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -17,7 +17,7 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.options import RESAMPLES
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import number_text
-from rejoinder.trusting.cross_validation import LearningResult, Published, Row, gathered, measure, table_of
+from rejoinder.trusting.cross_validation import Experiment, Published, Row, gathered, measure, table_of
 from rejoinder.trusting.experiments import (
     NONE,
     PUBLISHED,
@@ -60,7 +60,7 @@ def transfer(
     published: Published | None = None,
     resamples: int = RESAMPLES,
     quiet: bool = True,
-) -> LearningResult:
+) -> Experiment:
     """How well evaluators trained on one judged set agree with people on each of the others.
 
     A set is tested on itself by cross-validation. With `folds="published"` the data's own splits are used on both
@@ -92,7 +92,7 @@ def transfer(
         (found_here,), _ = measure([column], sets[target], resamples=resamples, seed=seed)
         rows.append(Row(label, (source, target), (source, target), found_here))
     table = table_of(rows, ("trained on", "tested on"), published or {})
-    return LearningResult(
+    return Experiment(
         "transfer",
         f"From one corpus to another: {', '.join(sets)}",
         "Zhao et al. 2020, Table 4; Tao et al. 2018, Table 4",

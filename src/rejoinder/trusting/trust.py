@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
@@ -38,23 +37,10 @@ from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.score_file import read_scores
 from rejoinder.scoring.table import ScoreTable, json_ready
+from rejoinder.show.document import Answer, Block, Document, Result, Section, renamed
 from rejoinder.show.figures import Panel
 from rejoinder.show.plots import Figure
-from rejoinder.show.text import (
-    NOTEBOOK_WIDTH,
-    counted,
-    grid,
-    interval_text,
-    latex_safe,
-    latex_table,
-    names_text,
-    number_text,
-    one_line,
-    p_text,
-    text_html,
-    wrapped,
-)
-from rejoinder.stats.resampling import ALPHA
+from rejoinder.show.text import counted, interval_text, names_text
 from rejoinder.trusting.correlations import (
     HumanCeiling,
     LevelTable,
@@ -68,20 +54,19 @@ from rejoinder.trusting.correlations import (
 )
 from rejoinder.trusting.human_scale import scale_of
 from rejoinder.trusting.judge_card import judge_studies
+from rejoinder.trusting.page import ceiling_blocks, contests_section, level_section, within_section
 from rejoinder.trusting.probes import jitter, scatter_panels
 from rejoinder.trusting.studies import STUDIES, run_study
-from rejoinder.trusting.study import ScoredSet, StudyResult, shown
+from rejoinder.trusting.study import ScoredSet, StudyResult
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
     from rejoinder.trusting.correlations import Agreement
-    from rejoinder.trusting.pooled import MetaAnalysis
+    from rejoinder.trusting.pooled import PooledTrust
 
 # Which metric can be trusted on this data? Metric scores against human ratings, in one report.
 
 
-WIDTH = 80
-"""Width of the finding where no other is given."""
 FEWEST = 10
 """Fewest examples, scored by people and all metrics, for which a correlation is worth printing."""
 
@@ -127,28 +112,23 @@ class DimensionReport:
             "studies": {study.name: study.to_dict() for study in self.studies},
         }
 
-    def headline(self) -> list[str]:
-        """Which metric agrees with people, one sentence each."""
-        return finding(self)
-
-    def text(self, width: int | None = None) -> str:
-        """The tables, wrapped at the width."""
-        parts = [one_line(self.ceiling.sentence()), "", _level_text(self.utterance, width)]
-        if self.system:
-            parts += ["", _level_text(self.system, width)]
-        if self.within:
-            parts += ["", _within_text(self.within, width)]
-        for study in self.studies:
-            parts += ["", str(study)]
-        return "\n".join(parts)
-
-    def __str__(self) -> str:
-        return self.text()
+    def blocks(self) -> list[Block]:
+        """The tables, sections and studies."""
+        levels = [self.utterance, *([self.system] if self.system else [])]
+        said, ceiling = ceiling_blocks(self.ceiling)
+        return [
+            said,
+            *(level_section(level, self.ceiling, self.scored) for level in levels),
+            *([within_section(self.within)] if self.within else []),
+            *(study.section() for study in self.studies),
+            *([contests_section(levels)] if len(self.scored.scores) > 1 else []),
+            ceiling,
+        ]
 
 
-@dataclass(frozen=True, eq=False)
-class MetaReport:
-    """How well metrics agree with people; `str()` is the finding in words, followed by the tables."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Trust(Result):
+    """How well metrics agree with people."""
 
     judged: JudgedSet
     dimensions: tuple[DimensionReport, ...]
@@ -175,27 +155,57 @@ class MetaReport:
             "seed": self.seed,
             "resamples": self.resamples,
             "signatures": dict(self.signatures),
-            "verdict": " ".join(self.headline()),
+            **self.answer,
             "warnings": list(self.notes),
             "dimensions": {report.dimension: report.to_dict() for report in self.dimensions},
         }
         return json_ready(values)
 
-    def headline(self) -> list[str]:
+    @property
+    def sentences(self) -> list[str]:
         """Which metric agrees with people, one sentence each; of further dimensions, the first sentence."""
-        first, *others = self.dimensions
-        return [*first.headline(), *(report.headline()[0] for report in others)]
+        first, *others = map(finding, self.dimensions)
+        return [*first, *(sentences[0] for sentences in others)]
 
-    def to_latex(self) -> str:
-        """A booktabs table of the correlations over single replies, one per dimension; the best ones are in bold."""
-        return "\n\n".join(_latex(report.utterance) for report in self.dimensions)
+    def headline(self) -> list[str]:
+        """The verdict, one sentence each, as it was named before 0.2."""
+        renamed("headline()", "sentences")
+        return self.sentences
 
-    def text(self, width: int | None = None) -> str:
-        """The finding and the tables, wrapped at the width."""
-        first, *others = map(one_line, self.headline())
-        wrap = partial(wrapped, width=width or WIDTH)
-        said = [wrap(first), *([wrap(" ".join(others))] if others else [])]
-        return "\n\n".join([*said, *(report.text(width) for report in self.dimensions)])
+    def document(self) -> Document:
+        """The finding, and the tables of each dimension; of several, each in a section of its own."""
+        first = self.dimensions[0]
+        caption = (
+            "With 95 % intervals. 1: the metric ranks replies as people do; 0: its ranking has nothing to do with "
+            "theirs."
+        )
+        answer = Answer(self.sentences, first.utterance.panel(), caption)
+        parts = [Section(one.dimension, one.blocks()) for one in self.dimensions]
+        judged = self.judged
+        return Document(
+            f"Metrics against people: {Path(judged.name).name}",
+            [answer, *(first.blocks() if len(parts) == 1 else parts)],
+            question="Which metric agrees with the ratings?",
+            counts=[
+                (len(judged), "reply", "replies"),
+                (len(np.unique(judged.contexts)), "context", "contexts"),
+                (len(np.unique(judged.systems)), "system", "systems"),
+                (len(self.signatures), "metric", "metrics"),
+            ],
+            signatures=self.signatures,
+            seed=self.seed,
+            resamples=self.resamples,
+        )
+
+    def page(self, *, texts: bool = True, title: str = "") -> str:
+        """The report as one HTML file, which has a plot of each metric's scores against the ratings."""
+        plotted = tuple(
+            one
+            if any(study.name == "scatter" for study in one.studies)
+            else replace(one, studies=(*one.studies, *filter(None, [run_study("scatter", one.scored)])))
+            for one in self.dimensions
+        )
+        return Result.page(replace(self, dimensions=plotted), texts=texts, title=title)
 
     def plot(self, metric: str | None = None, *, dimension: str | None = None) -> Figure:
         """The correlation of every metric with people; with `metric`, its scores against the ratings.
@@ -216,19 +226,13 @@ class MetaReport:
             raise UnknownNameError("metric", metric, scored.scores)
         return Figure.of(panel.title, [panel], seed=self.seed)
 
-    def _repr_html_(self) -> str:
-        return text_html(self.text(NOTEBOOK_WIDTH))
 
-    def __str__(self) -> str:
-        return self.text()
+@overload
+def trust(judged: Any, /, **settings: Any) -> Trust: ...
 
 
 @overload
-def trust(judged: Any, /, **settings: Any) -> MetaReport: ...
-
-
-@overload
-def trust(first: Any, second: Any, /, *more: Any, **settings: Any) -> MetaAnalysis: ...
+def trust(first: Any, second: Any, /, *more: Any, **settings: Any) -> PooledTrust: ...
 
 
 @verb  # type: ignore[misc]  # the overloads leave out the arguments that all results share
@@ -281,7 +285,7 @@ def trust(
     resamples: Resamples = RESAMPLES,
     jobs: Jobs = None,
     quiet: Quiet = True,
-) -> MetaReport | MetaAnalysis:
+) -> Trust | PooledTrust:
     """How well metrics agree with people on judged replies; with several judged sets, pooled over them.
 
     `scores` are files of scores already computed (by `rejoinder score -o`), joined by id and system. Without
@@ -309,7 +313,7 @@ def trust(
     return pooled_trust(judged, metrics=metrics, kind=kind, unit=unit, fields=fields, on_error=on_error, **settings)
 
 
-def former_trust(judged: Any, metrics: Metrics | Choice | None = None, **settings: Any) -> MetaReport:
+def former_trust(judged: Any, metrics: Metrics | Choice | None = None, **settings: Any) -> Trust:
     """`trust` with the arguments that `meta_evaluate` had."""
     probes = settings.pop("studies", ())
     return trust(judged, metrics=metrics, probes=probes, **settings)
@@ -328,7 +332,7 @@ def trust_on(
     resamples: int = RESAMPLES,
     jobs: int | None = None,
     quiet: bool = True,
-) -> MetaReport:
+) -> Trust:
     """How well metrics agree with people on one judged set."""
     judged = rated.without_outliers() if remove_outliers else rated
     wanted = Choice({}) if metrics is None and scores else choose(metrics)
@@ -347,7 +351,7 @@ def trust_on(
             notes += _coverage_notes(scored)
             notes += [f"the study {study} does not apply to {name}: the data it needs is missing" for study in lacking]
     told = tuple(dict.fromkeys(notes))
-    return MetaReport(judged, tuple(reports), signatures, told, seed, resamples, run.replies, run.metrics)
+    return Trust(judged, tuple(reports), signatures, told, seed, resamples, run.replies, run.metrics)
 
 
 def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str]) -> tuple[DimensionReport, list[str]]:
@@ -444,57 +448,6 @@ def _coverage_notes(scored: ScoredSet) -> list[str]:
     return notes
 
 
-def _level_text(table: LevelTable, width: int | None = None) -> str:
-    n = table.rows[0].n if table.rows else 0
-    rows = [
-        [
-            row.metric,
-            *(shown(row.measured[kind].interval) for kind in ("pearson", "spearman", "kendall")),
-            p_text(row.measured[table.kind].p_value),
-            *([shown(row.pairs.accuracy_interval), shown(row.pairs.soft_interval)] if row.pairs else []),
-            f"{row.coverage:.0%}",
-            str(row.cluster) if row.cluster else "-",
-        ]
-        for row in table.rows
-    ]
-    title = f"Correlation with people over {n} {table.unit}, ranked by {table.kind.capitalize()}"
-    pairs = ["pair accuracy", "soft"] if any(row.pairs for row in table.rows) else []
-    header = ["metric", "Pearson", "Spearman", "Kendall", "p", *pairs, "scored", "cluster"]
-    return f"{title}\n{grid(header, rows, fit=width)}"
-
-
-def _within_text(rows: tuple[WithinContext, ...], width: int | None = None) -> str:
-    first = rows[0].agreement
-    title = f"Within context, {first.n_pairs} pairs of {first.n_contexts} contexts"
-    cells = [
-        [row.metric, shown(row.agreement.accuracy), shown(row.calibrated), number_text(row.agreement.tau_eq)]
-        for row in rows
-    ]
-    header = ["metric", "accuracy", "ties calibrated", "tau of accuracy"]
-    return f"{title}\n{grid(header, cells, fit=width)}"
-
-
-def _latex(table: LevelTable) -> str:
-    """One row per metric; correlations of the first cluster are in bold."""
-    kinds = ("pearson", "spearman", "kendall")
-    rows = []
-    for row in table.rows:
-        cells = [latex_safe(shown(row.measured[kind].interval)) for kind in kinds]
-        bold = row.cluster == 1
-        rows.append(
-            [
-                latex_safe(row.metric),
-                *(
-                    rf"\textbf{{{cell}}}" if bold and kind == table.kind else cell
-                    for kind, cell in zip(kinds, cells, strict=True)
-                ),
-                latex_safe(p_text(row.measured[table.kind].p_value)),
-                f"{row.n:,}",
-            ]
-        )
-    return latex_table(["metric", "Pearson", "Spearman", "Kendall", "$p$", "$n$"], rows)
-
-
 # Which metric agrees with people, in words: what `rejoinder trust` says first, in every form of its output.
 
 
@@ -524,7 +477,7 @@ def _rivals(level: LevelTable, best: Agreement, others: Sequence[str]) -> Iterat
         name
         for contest in level.contests
         for name in (contest.a, contest.b)
-        if best.metric in (contest.a, contest.b) and contest.p_adjusted < ALPHA
+        if best.metric in (contest.a, contest.b) and contest.significant
     }
     rivals = [name for name in others if name not in worse]
     if not rivals:

@@ -85,14 +85,14 @@ def test_unpaired_where_the_contexts_differ() -> None:
     assert (verdict.result.paired, verdict.result.n_a, verdict.result.n_b) == (False, 10, 8)
     told = "A and B are compared unpaired, on all their replies: they answered different contexts"
     assert (compared.coverage, compared.notes) == ((told,), ())
-    assert compared.headline()[1] == f"{told}."
+    assert compared.sentences[1] == f"{told}."
 
 
 def test_a_partial_overlap_is_said() -> None:
     compared = rejoinder.compare(SHORT, LONG[:6] + replies([5], first=50), metrics=["length", Shortness()])
     told = "5 of 17 replies are not compared: A and B are compared on the 6 contexts that both answered"
     assert (compared.coverage, compared.notes) == ((told,), ()), "once, not once per metric"
-    assert compared.headline()[1] == f"{told}."
+    assert compared.sentences[1] == f"{told}."
     assert {verdict.result.n_a for verdict in compared.verdicts} == {6}
 
 
@@ -210,9 +210,7 @@ def test_verdict_sentences() -> None:
     assert few.endswith("); at least 6 contexts are needed.")
     assert sentence(SHORT[:6], LONG[:6], Long()).startswith("long: B is better than A by 3.333 [")
     constant = replies([9, 10, 11, 10, 9, 10, 11, 10, 9, 12])
-    assert sentence(SHORT, constant, Long()).endswith(
-        "by 6.000 [6.000, 6.000] (p = 0.002, the same difference everywhere)."
-    )
+    assert sentence(SHORT, constant, Long()).endswith("by 6.000 [6.000, 6.000] (p = 0.002, a large effect).")
     assert sentence(SHORT[:1], LONG[:1], "length") == "length: too few scored replies to compare A and B."
 
 
@@ -228,8 +226,9 @@ def test_the_table_as_text() -> None:
     lines = rejoinder.compare(SHORT, LONG, metrics=[Long()]).text(200).splitlines()
     assert lines[0].startswith("B is better than A by 3.500 [")
     assert lines[0].endswith("] on long (p = 0.002, a large effect).")
-    means = "Means on a scale from 0 to 100: A 4.100, B 7.600, over 10 contexts; A is better in 0% of them, B in 100%."
-    assert lines[2].startswith(f"{means} A difference above 0.")
+    means = "Means on a scale from 0 to 100: A 4.100, B 7.600, over 10 contexts; "
+    shares = "A is better in 0% of them, B in 100%, and 0% are tied."
+    assert lines[2].startswith(f"{means}{shares} A difference above 0.")
     assert lines[4].split() == ["metric", "A", "B", "difference", "[95", "%]", "p", "n"]
     assert lines[6].split()[:3] == ["long", "4.100", "7.600*"]
     assert lines[6].split()[-2:] == ["0.002", "10"]
@@ -253,11 +252,11 @@ def test_as_latex() -> None:
     records = replies([3, 4, 5], system=names["a"]) + replies([9, 9, 9], system=names["b"])
     table = rejoinder.compare(records, metrics="length").to_latex()
     # Three contexts are too few for an interval.
-    assert r"length & my\_bot 100\% & $<$b$>$ \& \{c\} & 4.000 & 9.000 & 5.000 & -- & 0.250" in table
+    assert r"length & my\_bot 100\% & $<$b$>$ \& \{c\} & 4.000 & 9.000 & +5.000 & 0.250 & 3" in table
     assert table.startswith(r"\begin{tabular}{lllrrrrr}")
     assert table.endswith(r"\end{tabular}")
     bold = rejoinder.compare(SHORT, LONG, metrics="length").to_latex()
-    assert r"\textbf{3.500}" in bold
+    assert r"\textbf{+3.500" in bold
 
 
 def test_one_file_may_hold_all_systems(demo: Path) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from rejoinder.comparing.compare import compare, compare_table
-from rejoinder.comparing.comparison import Comparison, FailIf, gate
+from rejoinder.comparing.comparison import Comparison
+from rejoinder.comparing.verdict import FailIf, gate
 from rejoinder.errors import CallError
 from scored_replies import table_of
 

@@ -79,9 +79,12 @@ def test_verdicts_of_two_small_pairs(ladder: Any, monkeypatch: pytest.MonkeyPatc
 
 def test_rounding_reaches_the_scores(ladder: Any) -> None:
     (pair,) = (pair for pair in ladder.pairs() if pair.id == "n02")
-    verdict = ladder.judged(pair, "length", resamples=50).decisive_verdicts[0]
-    assert 0 < abs(verdict.difference) < 4e-7
-    assert verdict.better is None
+    compared = ladder.judged(pair, "length", resamples=50)
+    first, second = (compared.table["length"][compared.table.rows_of(name)] for name in compared.table.system_names)
+    assert 0 < abs(first - second).max() <= 4e-7
+    (verdict,) = compared.decisive_verdicts
+    assert verdict.outcome == "identical"
+    assert verdict.outcomes.ties == 1
 
 
 @pytest.mark.parametrize(

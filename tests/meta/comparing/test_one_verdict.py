@@ -57,11 +57,11 @@ def test_the_primary_metric() -> None:
     assert rejoinder.compare(a, b, metrics=both).primary.metric == "rouge-l"
     chosen = rejoinder.compare(a, b, metrics=both, primary="length")
     assert (chosen.primary.metric, chosen.better) == ("length", None)
-    assert "Primary metric: length, as chosen." in chosen.headline()
+    assert "Primary metric: length, as chosen." in chosen.sentences
     with pytest.raises(CallError, match=r"^unknown primary metric 'lenght'; did you mean length\?$"):
         rejoinder.compare(a, b, metrics=both, primary="lenght")
     only = rejoinder.compare(a, b, metrics="rouge-l")
-    assert only.headline()[0].startswith("B is better than A by ")
+    assert only.sentences[0].startswith("B is better than A by ")
     assert "Primary" not in str(only)
 
 
@@ -69,7 +69,7 @@ def test_the_primary_metric_where_none_is_named() -> None:
     a, b = (replies(texts, references=True, context=False) for texts in (BAD, GOOD))
     compared = rejoinder.compare(a, b)
     assert compared.primary.metric == "bleu-2"
-    assert "Primary metric: bleu-2, the first that these data allow." in compared.headline()
+    assert "Primary metric: bleu-2, the first that these data allow." in compared.sentences
     assert any(note.startswith("left out default") for note in compared.table.notes)
     told = compared.to_dict()
     assert (told["primary"], told["decided_by"]) == ("bleu-2", "bleu-2")
@@ -82,7 +82,7 @@ def test_variants_of_one_metric_are_one_voice() -> None:
         "bleu (3 variants)": {"B"},
         "rouge-l": {"B"},
     }
-    assert any("B is better on bleu (3 variants) and rouge-l" in sentence for sentence in compared.headline())
+    assert any("B is better on bleu (3 variants) and rouge-l" in sentence for sentence in compared.sentences)
     (voice,) = rejoinder.compare(a, b, metrics=["bleu-1", "bleu-2", "rouge-l"]).voices
     assert voice.name == "rouge-l", "variants of the primary metric have none"
 
@@ -105,7 +105,7 @@ def test_the_advice_uses_the_corrected_level() -> None:
     verdict = compared.verdicts[0]
     assert verdict.outcome == "open"
     assert verdict.level == pytest.approx(0.05 / 28)
-    assert verdict.needed == needed_examples(verdict.result.effect_size, alpha=0.05 / 28)
+    assert verdict.needed == needed_examples(verdict.result.power_effect, alpha=0.05 / 28)
     assert f"about {verdict.needed - 12:,.0f} more contexts would detect it with 80% power" in verdict.sentence()
     too_few = compare_table(table({"m": rng.normal(size=(8, 10))})).verdicts[0]
     assert too_few.sentence().endswith("; at least 11 contexts are needed.")  # 2^-10 < .05 / 28 < 2^-9
@@ -175,7 +175,7 @@ def test_what_would_have_been_detected() -> None:
     error = (values[1] - values[0]).std(ddof=1) / np.sqrt(50)
     assert compared.verdicts[0].detectable == pytest.approx((2.0096 + 0.8490) * error, rel=1e-3)  # t with 49 degrees
     assert f"A difference above {compared.verdicts[0].detectable:.3f} would have been detected with 80% power." in (
-        compared.headline()
+        compared.sentences
     )
 
 

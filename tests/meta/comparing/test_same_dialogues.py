@@ -43,7 +43,7 @@ def test_last_replies_are_paired_by_dialogue() -> None:
     (verdict,) = found.verdicts
     assert (verdict.result.paired, verdict.n, verdict.result.n_groups) == (True, 40, 40)
     assert verdict.counted_units == "40 dialogues"
-    assert found.headline()[1:3] == [
+    assert [*found.sentences[1:3]] == [
         "80 of 160 replies are not scored: of each conversation only the last one is (`--unit turn` scores every one).",
         "A and B are paired by dialogue: 40 dialogues, 40 of them after different histories.",
     ]
@@ -54,7 +54,7 @@ def test_each_turn_is_paired_with_the_same_turn_and_the_dialogue_is_the_cluster(
     (verdict,) = found.verdicts
     assert (verdict.result.paired, verdict.n, verdict.result.n_groups) == (True, 80, 40)
     assert verdict.counted_units == "80 turns of 40 dialogues"
-    assert found.headline()[1] == (
+    assert found.sentences[1] == (
         "A and B are paired by dialogue, turn k with turn k: 80 turns of 40 dialogues, "
         "40 of them after different histories."
     )
@@ -81,7 +81,7 @@ def test_ids_that_mean_other_dialogues_do_not_pair() -> None:
         one["id"] = f"c{(number + 1) % 40}"
     found = rejoinder.compare(old, new, metrics="length")
     assert not found.verdicts[0].result.paired
-    assert found.headline()[2] == (
+    assert found.sentences[2] == (
         "A and B are compared unpaired, on all their replies: they answered different contexts, and their ids do not "
         "mean the same dialogues: the user says the same first under 0 of the 40 ids that both have."
     )
@@ -108,7 +108,7 @@ def test_what_only_one_log_has_is_counted_first() -> None:
     old, new = logs()
     found = rejoinder.compare(old, [*new[:30], *(chat("new", 50 + n) for n in range(5))], metrics="length", unit="turn")
     assert found.verdicts[0].n == 60
-    assert found.headline()[2] == (
+    assert found.sentences[2] == (
         "30 of 150 replies are not compared: A and B are compared on the 60 turns that both answered."
     )
 
@@ -118,7 +118,7 @@ def test_longer_conversations_of_one_system() -> None:
     new = [chat("new", number, turns=4) for number in range(10)]
     found = rejoinder.compare(old, new, metrics="length", unit="turn")
     assert (found.verdicts[0].n, found.verdicts[0].result.n_groups) == (20, 10)
-    assert "20 of 60 replies are not compared" in found.headline()[2]
+    assert "20 of 60 replies are not compared" in found.sentences[2]
 
 
 def test_no_common_id() -> None:

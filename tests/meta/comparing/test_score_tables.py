@@ -30,7 +30,7 @@ def test_ratings_of_a_frame() -> None:
     assert compared.primary.metric == "rating"
     assert compared.better == "v2"
     assert compared.verdicts[0].result.paired
-    assert "Primary metric: rating, the first column." in compared.headline()
+    assert "Primary metric: rating, the first column." in compared.sentences
     assert compared.table.notes == (
         "compared columns of <polars DataFrame>: rating, liked; higher is taken as better",
         "left out comment: not only numbers",

@@ -12,15 +12,16 @@ import pytest
 
 import rejoinder
 from rejoinder.adapters.reply_checks import assert_not_worse
-from rejoinder.comparing.comparison import Comparison, gate
-from rejoinder.comparing.page import render_report
+from rejoinder.comparing.comparison import Comparison
+from rejoinder.comparing.verdict import gate
 from rejoinder.types import Example
+from scored_replies import render_report
 
 if TYPE_CHECKING:
     from running import Run, WriteLines
 
 QUESTIONS = ("How do I reset my password?", "Where is my parcel?", "Can I pay by card?", "When do you open?")
-GOOD = ("Open the settings and click on reset.", "It is in Lyon.", "Yes, by any card.", "At nine, on Sunday at ten.")
+GOOD = ("Go to your page and ask for a new one.", "It is in Lyon.", "Yes, by any card.", "At nine, on Sunday at ten.")
 BAD = ("I don't know.", "Maybe.", "That is nice.", "I am not sure.")
 LISTS = tuple(f"Here is what to know:\n\n- {reply}\n- Call us." for reply in GOOD)
 WINNER = re.compile(r"\bv\d is (?:significantly )?(?:better|no worse|worse)\b|\bv\d and v\d are equivalent")
@@ -52,7 +53,7 @@ def test_plain_replies_are_decided() -> None:
 
 
 def test_the_first_line_says_why_and_what_to_do(undecided: Comparison) -> None:
-    first = undecided.headline()[0]
+    first = undecided.sentences[0]
     assert first.startswith(
         "Not decided: default-fast cannot judge 24 of 24 replies of v2 (with lists, headings, tables or code): "
     )
@@ -80,11 +81,11 @@ def test_no_form_names_a_winner(undecided: Comparison) -> None:
 
 
 def test_other_metrics_remain_evidence(undecided: Comparison) -> None:
-    assert "Other metrics, as secondary evidence: v2 is better on rouge-l." in undecided.headline()
+    assert "Other metrics, as secondary evidence: v2 is better on rouge-l." in undecided.sentences
     turned = compared(BAD, LISTS, metrics=["rouge-l", "default-fast"])
     assert turned.decided
-    assert turned.headline()[0].startswith("v2 is better than v1 ")
-    assert turned.headline()[-1].endswith("not decided by default-fast, unfit for such replies.")
+    assert turned.sentences[0].startswith("v2 is better than v1 ")
+    assert turned.sentences[-1].endswith("not decided by default-fast, unfit for such replies.")
 
 
 def test_python_shows_the_notes_too(undecided: Comparison) -> None:
@@ -132,7 +133,7 @@ def test_people_decide_whatever_the_metric() -> None:
     ]
     found = compared(BAD, LISTS, labels=labels)
     assert (found.decided, found.better) == (True, "v2")
-    assert "The metric default-fast alone does not decide it." in found.headline()
+    assert "The metric default-fast alone does not decide it." in found.sentences
     assert gate(found, "worse").passed
 
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from rejoinder.comparing.compare import compare_table
 from rejoinder.comparing.comparison import Comparison
 from rejoinder.comparing.labels import human_means
-from rejoinder.comparing.page import render_report
 from rejoinder.data.contexts import Grouping
 from rejoinder.errors import CallError
 from rejoinder.scoring.advice import meaning
 from rejoinder.scoring.reliability import Doubt
 from rejoinder.scoring.table import ScoreTable
+from scored_replies import render_report
 
 NAMES = ("alpha", "beta", "gamma", "delta")
 
@@ -81,7 +81,8 @@ def check_pair(verdict: Any, told: dict[str, Any], latex: str) -> None:
     assert ("not decided" in words) == (told["outcome"] == "doubtful") <= bool(verdict.doubt)
     assert told["significant"] == (told["outcome"] in {"better", "higher"}) or told["outcome"] == "identical"
     names = [rf"\textbf{{{name}}}" if name == verdict.better else name for name in (verdict.a, verdict.b)]
-    assert f"{verdict.metric} & {' & '.join(names)} & " in latex
+    arrow = r" $\downarrow$" if verdict.higher_is_better is False else ""
+    assert f"{verdict.metric}{arrow} & {' & '.join(names)} & " in latex
     if claimed is None:
         return
     assert claimed.group(1) == verdict.better
@@ -98,7 +99,7 @@ def check_report(compared: Comparison) -> None:
     page = render_report(compared.table, None, comparison=compared)
     top = page[page.index('<p class="answer"') : page.index('<figure class="panel"')]
     said = [unescape(re.sub("<[^>]+>", "", part)) for part in re.findall(r"<(?:p|li)\b.*?</(?:p|li)>", top)]
-    assert said == [*compared.headline(), *meaning(compared.table, told=compared.primary.metric)]
+    assert said == [*compared.sentences, *meaning(compared.table, told=compared.primary.metric)]
     section = page[page.index("The comparison</h2>") :].split("</section>")[0]
     best = {
         metric
@@ -128,7 +129,7 @@ def test_all_forms_of_a_comparison_agree(table: ScoreTable, margin: float | None
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     for verdict, plain in zip(compared.verdicts, told["comparisons"], strict=True):
         check_pair(verdict, plain, latex)
-    first = compared.headline()[0]
+    first = compared.sentences[0]
     assert told["better"] == compared.better
     assert told["verdict"].startswith(first)
     assert told["decided"] == compared.decided == (not first.startswith("Not decided: "))
@@ -170,7 +171,7 @@ def check_people(compared: Comparison, told: dict[str, Any], latex: str, text: s
         claimed = re.search(PEOPLE, words)
         assert (claimed is not None) == (row.better is not None) == plain["settled"] == (plain["outcome"] == "better")
         a, b = (rf"\textbf{{{name}}}" if name == row.better else name for name in (row.a, row.b))
-        assert f"{b} $-$ {a} & " in latex
+        assert f"{a} & {b} & " in latex
         assert ("no worse" in words) == (row.outcome == "no worse")
         assert ("alike within" in words) == (row.outcome == "equivalent")
         assert words.startswith("No significant difference") == (row.outcome == "open")
@@ -198,7 +199,7 @@ def test_all_forms_agree_on_what_people_would_say(table: ScoreTable, margin: flo
     told, latex, text = compared.to_dict(), compared.to_latex(), compared.text(300, details=True)
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     check_people(compared, told, latex, text)
-    first = compared.headline()[0]
+    first = compared.sentences[0]
     assert told["verdict"].startswith(first)
     assert told["decided_by"] == "people"
     if len(table.system_names) == 2:

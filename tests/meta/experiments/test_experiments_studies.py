@@ -19,10 +19,9 @@ from rejoinder.errors import CallError, LeakageError, NeedsError, UnknownNameErr
 from rejoinder.learning.data import TrainingData
 from rejoinder.show.figures import IntervalPanel, LinePanel, ScatterPanel
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.cross_validation import LearningResult, cross_validate, leave_one_system_out
+from rejoinder.trusting.cross_validation import Experiment, cross_validate, leave_one_system_out
 from rejoinder.trusting.experiments import PUBLISHED, Makers
 from rejoinder.trusting.label_curves import label_amounts
-from rejoinder.trusting.page import render_studies
 from rejoinder.trusting.transfer import transfer
 from rejoinder.types import Dialogue
 
@@ -39,7 +38,7 @@ def fits() -> Iterator[list[TrainingData]]:
     RidgeEvaluator.fits.clear()
 
 
-def rows_of(result: LearningResult) -> list[dict[str, Any]]:
+def rows_of(result: Experiment) -> list[dict[str, Any]]:
     return [dict(zip(result.header, row, strict=True)) for row in result.rows]
 
 
@@ -48,7 +47,7 @@ def estimate(cell: object) -> float:
     return cell.estimate
 
 
-def check_printable(result: LearningResult) -> None:
+def check_printable(result: Experiment) -> None:
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert len(plain["rows"]) == len(result.rows)
     assert all(name in str(result) for name in result.header)
@@ -263,7 +262,7 @@ class TestLabelAmounts:
         assert "standard deviation over seeds (SD) are of Pearson" in result.findings[-1]
         assert result.to_dict()["rows"][0]["SD over seeds"] == few["SD over seeds"]
         deviation = f"{few['SD over seeds']:.3f}"
-        for form in (str(result), result.to_latex(), render_studies("amounts", [result])):
+        for form in (str(result), result.to_latex(), result.page()):
             assert "SD over seeds" in form
             assert deviation in form
         check_printable(result)

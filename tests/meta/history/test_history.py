@@ -38,9 +38,9 @@ def test_each_release_is_compared_with_the_one_before() -> None:
     history = History.of(RELEASES)
     assert [entry.outcome for entry in history.entries["m"]] == ["", "not significant", "better", "worse", ""]
     assert [entry.broken for entry in history.entries["m"]] == [False, False, False, False, True]
-    assert history.headline() == "2.0 and 1.3 cannot be compared: they were scored with different signatures."
-    assert History.of(RELEASES[:4]).headline().startswith("m: 1.2 is better than 1.3 by 0.499")
-    assert History.of(RELEASES[:1]).headline().startswith("1.0 is the first release")
+    assert history.verdict == "2.0 and 1.3 cannot be compared: they were scored with different signatures."
+    assert History.of(RELEASES[:4]).verdict.startswith("m: 1.2 is better than 1.3 by 0.499")
+    assert History.of(RELEASES[:1]).verdict.startswith("1.0 is the first release")
     assert (history.notes, History.of(RELEASES[:2]).notes) == ((CAUTION,), ())
 
 

@@ -52,7 +52,7 @@ def test_the_recommendation_comes_first_and_says_all() -> None:
         "Collect 316 contexts with 1 rating per reply (632 labels) to detect a difference of 0.25 "
         "with 80% power at the 5% level.\n"
     )
-    assert "uncertain: between" in rejoinder.plan(pilot(), difference=0.3).recommendation()
+    assert "uncertain: between" in rejoinder.plan(pilot(), difference=0.3).verdict
 
 
 def test_few_contexts_need_more_raters() -> None:
@@ -63,7 +63,7 @@ def test_few_contexts_need_more_raters() -> None:
     too_few = rejoinder.plan(difference=0.25, sd=1.0, icc=0.4, contexts=50)
     assert too_few.recommended is None
     found = too_few.detectable(50, 10)
-    assert f"with 10 ratings per reply is {found:.3g}." in too_few.recommendation()
+    assert f"with 10 ratings per reply is {found:.3g}." in too_few.verdict
     assert too_few.to_dict()["contexts"] is None
 
 
@@ -71,7 +71,7 @@ def test_more_systems_need_more_contexts() -> None:
     two, eight = (rejoinder.plan(difference=0.25, sd=1.0, systems=k) for k in (2, 8))
     assert eight.level == pytest.approx(0.05 / 28)
     assert eight.needed(1) > 1.5 * two.needed(1)
-    assert "any two of 8 systems (28 comparisons, Holm)" in eight.recommendation()
+    assert "any two of 8 systems (28 comparisons, Holm)" in eight.verdict
 
 
 def test_a_metric_has_no_raters() -> None:
@@ -88,7 +88,7 @@ def test_what_the_pilot_cannot_say_is_a_note() -> None:
     assert "the effect of more raters is unknown" in once.notes[0]
     apart = rejoinder.plan(pilot(shared=False), difference=0.5)
     assert "counted per system" in apart.notes[0]
-    assert " contexts per system with " in apart.recommendation()
+    assert " contexts per system with " in apart.verdict
 
 
 def test_the_forms_agree() -> None:
@@ -108,7 +108,7 @@ def test_the_forms_agree() -> None:
 def test_intervals_of_agreement_and_correlation() -> None:
     agreement = rejoinder.plan(agreement=0.7, raters=(3,))
     assert agreement.rows == ((3, 68.0),)  # as statpsych's size.ci.icc documents
-    assert agreement.recommendation().startswith("Collect 68 items with 3 raters each (204 labels)")
+    assert agreement.verdict.startswith("Collect 68 items with 3 raters each (204 labels)")
     correlation = rejoinder.plan(correlation=0.3, kind="pearson")
     assert correlation.to_dict()["table"] == [{"items": correlation.rows[0][1]}]
     assert r"pearson & 320 \\" in correlation.to_latex()

@@ -80,7 +80,7 @@ def test_a_judge_that_prefers_what_it_reads_first_ties_everything() -> None:
     assert report.flips is not None
     assert (report.flips.rate.estimate, report.flips.first) == (1.0, 1.0)
     assert report.ranked.ties == N
-    assert "contradicts itself in 100% of pairs" in report.verdict()
+    assert "contradicts itself in 100% of pairs" in report.verdict
 
 
 def test_a_preference_in_one_order_only_is_a_tie_but_no_flip() -> None:

@@ -19,10 +19,10 @@ def judgements(wins: int, losses: int, ties: int = 0, a: str = "new", b: str = "
 
 def test_a_clear_winner() -> None:
     report = rejoinder.prefer(judgements(60, 20, 10))
-    assert report.verdict().startswith(
+    assert report.verdict.startswith(
         "People prefer new to old (new wins 72% of comparisons, ties counting half; difference of strengths 1.10 ["
     )
-    assert report.verdict().endswith("], p < 0.001).")
+    assert report.verdict.endswith("], p < 0.001).")
     assert [(row.system, row.group, row.wins, row.ties, row.losses) for row in report.systems] == [
         ("new", 1, 60, 10, 20),
         ("old", 2, 20, 10, 60),
@@ -31,7 +31,7 @@ def test_a_clear_winner() -> None:
 
 
 def test_no_clear_winner() -> None:
-    verdict = rejoinder.prefer(judgements(22, 20, 10)).verdict()
+    verdict = rejoinder.prefer(judgements(22, 20, 10)).verdict
     assert verdict.startswith("No significant difference between new and old (new wins 52% of comparisons")
 
 
@@ -39,36 +39,36 @@ def test_no_clear_winner() -> None:
 def test_the_verdict_and_its_interval_agree(wins: int) -> None:
     report = rejoinder.prefer(judgements(wins, 50 - wins, 6), resamples=200)
     (pair,) = report.pairs
-    assert report.verdict().startswith("People prefer") == pair.significant == (not pair.difference.covers(0))
+    assert report.verdict.startswith("People prefer") == pair.significant == (not pair.difference.covers(0))
 
 
 def test_the_strongest_of_three() -> None:
     data = [*judgements(40, 5, a="x", b="z"), *judgements(40, 5, a="y", b="z"), *judgements(22, 20, a="x", b="y")]
     report = rejoinder.prefer(data)
-    assert report.verdict() == "x is the strongest, but not significantly stronger than y."
+    assert report.verdict == "x is the strongest, but not significantly stronger than y."
     assert [row.group for row in report.systems] == [1, 1, 2]
 
 
 def test_systems_that_were_never_compared_are_ranked_apart() -> None:
     report = rejoinder.prefer([*judgements(30, 5), *judgements(3, 3, a="left", b="right")])
-    assert "2 sets without any comparison between them" in report.verdict()
-    assert report.verdict().startswith("People prefer new to old")
+    assert "2 sets without any comparison between them" in report.verdict
+    assert report.verdict.startswith("People prefer new to old")
     assert report.pair("new", "left") is None
     assert report.to_dict()["ranking"][2]["component"] != report.to_dict()["ranking"][0]["component"]
 
 
 def test_a_system_that_never_loses_is_said_to_have_an_infinite_strength() -> None:
     report = rejoinder.prefer(judgements(30, 0))
-    assert "the most likely strengths are infinite" in report.verdict()
+    assert "the most likely strengths are infinite" in report.verdict
     assert np.isfinite(report.systems[0].strength.high)
 
 
 def test_all_ties_and_one_context() -> None:
-    assert rejoinder.prefer(judgements(0, 0, 9)).verdict().startswith("No significant difference")
+    assert rejoinder.prefer(judgements(0, 0, 9)).verdict.startswith("No significant difference")
     many_raters = [record for record in judgements(1, 0) for _ in range(9)]
     apart = rejoinder.prefer([*many_raters, *judgements(2, 2, a="x", b="y")])
-    assert apart.verdict().startswith("One context is too few to compare new, old.")
-    assert rejoinder.prefer(judgements(1, 0)).verdict().startswith("One context is too few to compare new, old.")
+    assert apart.verdict.startswith("One context is too few to compare new, old.")
+    assert rejoinder.prefer(judgements(1, 0)).verdict.startswith("One context is too few to compare new, old.")
 
 
 def test_raters_of_one_context_are_not_independent() -> None:

@@ -15,7 +15,7 @@ from rejoinder.errors import UnknownNameError
 from rejoinder.registry import load
 from rejoinder.trusting.studies import STUDIES, run_study
 from rejoinder.trusting.study import ScoredSet, StudyResult
-from rejoinder.trusting.trust import MetaReport, trust
+from rejoinder.trusting.trust import Trust, trust
 from study_sets import cells, example, scored_set, words
 
 PAGE = DOCS / "reference" / "studies.md"
@@ -63,14 +63,14 @@ def test_an_unknown_study_names_the_near_ones() -> None:
 
 
 @pytest.fixture(scope="module")
-def zhao() -> MetaReport:
+def zhao() -> Trust:
     if not ZHAO.exists():
         pytest.skip("the shared data are not here")
     return trust(ZHAO, metrics=["bleu-2", "rouge-l", "length"], probes=tuple(STUDIES), resamples=30)
 
 
 @pytest.mark.shared_data
-def test_studies_of_real_data_agree_with_each_other_and_with_the_tables(zhao: MetaReport) -> None:
+def test_studies_of_real_data_agree_with_each_other_and_with_the_tables(zhao: Trust) -> None:
     (report,) = zhao.dimensions
     studies: dict[str, StudyResult] = {study.name: study for study in report.studies}
     assert list(studies) == list(STUDIES)
@@ -87,7 +87,7 @@ def test_studies_of_real_data_agree_with_each_other_and_with_the_tables(zhao: Me
 
 
 @pytest.mark.shared_data
-def test_overlap_metrics_on_real_data_do_what_the_papers_say(zhao: MetaReport) -> None:
+def test_overlap_metrics_on_real_data_do_what_the_papers_say(zhao: Trust) -> None:
     studies = {study.name: study for study in zhao.dimensions[0].studies}
     # Zhao et al. 2020, Table 1: referenced metrics lose most of their correlation without true replies.
     without = cells(studies["without-true-replies"], "bleu-2")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rejoinder.show.html import listed, system_badge, system_label
+from rejoinder.show.html import system_badge, system_label
 
 
 def test_nameless_and_endless_systems_get_a_label() -> None:
@@ -12,4 +12,4 @@ def test_nameless_and_endless_systems_get_a_label() -> None:
 
 
 def test_names_are_escaped() -> None:
-    assert "<img" not in system_badge(0, "<img>") + listed(["<img>", "b"])
+    assert "<img" not in system_badge(0, "<img>")

@@ -18,6 +18,7 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.dialogues import pair_of
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.base import Evaluator, Fit
+from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST, OVERFLOW
 from rejoinder.evaluators.encoder.model import POOLINGS, PRESETS, Model, Settings
 from rejoinder.evaluators.encoder.onnx import OnnxModel
@@ -209,7 +210,9 @@ class Encoder(Evaluator):
         """The same evaluator, fitted with a model that was trained by other means than `fit` on these data."""
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
         contexts = data.contexts | self.inherited_contexts()
-        fit = Fit(data.seed, data.digest, *counts, __version__, contexts, familiarity=Familiarity.of(data))
+        familiarity = Familiarity.of(data)
+        bounds = Bounds.of(data, familiarity)
+        fit = Fit(data.seed, data.digest, *counts, __version__, contexts, familiarity=familiarity, bounds=bounds)
         self._remember({"model_": model}, fit)
         return self
 
