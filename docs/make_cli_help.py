@@ -16,7 +16,7 @@ from pathlib import Path
 import rejoinder
 from rejoinder.cli import VERBS, build_parser
 from rejoinder.cli.lazy_parser import LazyParser, sentence
-from rejoinder.options import Parameter, Unknown, described
+from rejoinder.options import Parameter, described
 from rejoinder.registry import TRAINABLE
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
@@ -228,7 +228,7 @@ def _arguments() -> Iterator[str]:
     for name, function in _public().items():
         for each in _parameters(function):
             if each.option.help:
-                default = "" if each.default in (inspect.Parameter.empty, Unknown) else f"`{each.default!r}`"
+                default = "" if callable(each.default) else f"`{each.default!r}`"  # a class stands for no value
                 having.setdefault((each.name, default, each.option.help), []).append(name)
     yield "| argument | default | meaning | in |"
     yield "|---|---|---|---|"
