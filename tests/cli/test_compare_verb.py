@@ -101,6 +101,6 @@ def test_human_means_from_some_labels(tmp_path: Path, capsys: pytest.CaptureFixt
     assert told.startswith("People would rate long above short by ")
     assert "Estimated mean human scores (overall), from the labels and length; the" in told
     assert main([*call, "--latex"]) == 0
-    assert r"\textbf{long} $-$ short" in capsys.readouterr().out
+    assert r"short & \textbf{long} & \textbf{+" in capsys.readouterr().out
     assert main([*call, "--predictor", "lenght"]) == 2
     assert "did you mean length?" in capsys.readouterr().err

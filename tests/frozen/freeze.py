@@ -390,7 +390,7 @@ def call(*arguments):
         with contextlib.redirect_stdout(out):
             runpy.run_module("rejoinder", run_name="__main__")
     except SystemExit as stopped:
-        assert stopped.code in (None, 0, 3), stopped.code  # 3: a check such as --fail-if
+        assert stopped.code in (None, 0, 3, 4), stopped.code  # 3, 4: a check such as --fail-if
     return out.getvalue()
 """
 
