@@ -96,8 +96,8 @@ def test_the_verb_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        (["--probe", "noise"], "--probe needs a single file of judged replies, found 3"),
-        (["--scores", "x"], "--scores needs a single file of judged replies, found 3"),
+        (["--probe", "noise"], "scores and probes need a single set of judged replies, found 3"),
+        (["--scores", "x"], "scores and probes need a single set of judged replies, found 3"),
         (["--dimension", "wit"], "unknown dimension of"),
     ],
 )
@@ -108,8 +108,8 @@ def test_wrong_calls(extra: list[str], message: str, tmp_path: Path, capsys: pyt
 
 def test_wrong_calls_from_python(tmp_path: Path) -> None:
     one, two, _ = files(tmp_path)
-    with pytest.raises(rejoinder.CallError, match="at least two judged sets"):
-        rejoinder.trust(one)
+    with pytest.raises(rejoinder.CallError, match="expected at least one set"):
+        rejoinder.trust()  # type: ignore[call-overload]
     with pytest.raises(rejoinder.CallError, match="a judged set is given twice"):
         rejoinder.trust(one, one)
     with pytest.raises(rejoinder.CallError, match="kind must be 'pearson', 'spearman' or 'kendall', not 'r'"):

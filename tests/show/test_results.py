@@ -110,6 +110,8 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "pairwise": lambda: PairwisePreferences(
         preferences(), BAD, "judge|m:x", Flips(Interval(0.4, 0.2, 0.6), 0.1, 0.5, 30), 1, (RED,)
     ),
+    "a metric": lambda: rejoinder.describe("bleu"),
+    "all metrics": rejoinder.describe,
     "plan": lambda: rejoinder.plan(records(dimension=BAD), difference=0.3, systems=3),
     "plan of too few": lambda: rejoinder.plan(difference=0.1, sd=1.0, contexts=4),
     "precision of agreement": lambda: rejoinder.plan(agreement=0.7),
@@ -151,7 +153,7 @@ def subclasses(cls: type[Any]) -> Iterator[type[Any]]:
 
 def test_every_class_is_here() -> None:
     for module in pkgutil.walk_packages(rejoinder.__path__, "rejoinder."):
-        if module.name.split(".")[1] in {"comparing", "trust", "people", "scoring", "training", "data", "replies"}:
+        if module.name.split(".")[1] in {"comparing", "trusting", "people", "scoring", "training", "data", "replies"}:
             importlib.import_module(module.name)
     assert {type(made(name)) for name in MAKERS} == {*subclasses(Result)}
 
@@ -313,9 +315,10 @@ def test_undecided_results_say_so() -> None:
 
 
 def test_the_names_before_this_version_work_with_a_warning() -> None:
-    for old, new in rejoinder._RENAMED.items():
+    for old, (new, _) in rejoinder._FORMER.items():
         with pytest.warns(FutureWarning, match=f"rejoinder.{old} is now rejoinder.{new}"):
-            assert getattr(rejoinder, old) is getattr(rejoinder, new)
+            former = getattr(rejoinder, old)
+        assert old == "meta_evaluate" or former is getattr(rejoinder, new)
     for name, old_method in (("comparison of two", "headline"), ("trust", "headline"), ("history", "headline")):
         with pytest.warns(FutureWarning, match=r"headline\(\) is now"):
             told = getattr(made(name), old_method)()

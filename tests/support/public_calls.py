@@ -98,6 +98,7 @@ CALLS: dict[str, Call] = {
         {
             "replies": [*ORIGINS, *NOTHING],
             "scores": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
+            "allow_doubtful": FLAGS,
             "cluster": [*TEXTS, "nope", "system"],
             "margin": but_none(ABOVE_ZERO),
             "primary": [*TEXTS, "lenght"],

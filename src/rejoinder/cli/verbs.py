@@ -39,6 +39,11 @@ def _check_agree(arguments: argparse.Namespace) -> None:
         raise CallError("--aggregation needs -o, the file to write the scores to")
 
 
+def _check_history(arguments: argparse.Namespace) -> None:
+    if arguments.config and not arguments.add:
+        raise CallError("--config is for scoring: expected --add, or -m for the metrics to show")
+
+
 def _add_scatter(arguments: argparse.Namespace) -> None:
     """A report also has a scatter plot of every metric against human ratings."""
     asked = arguments.probes or []
@@ -188,6 +193,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "comparing.history:history",
             forms="report",
             told="recorded {name}: {folder}/{name}.jsonl",
+            start=_check_history,
             title=lambda arguments: f"Releases in {arguments.folder}",
         ),
         "trust": Verb(

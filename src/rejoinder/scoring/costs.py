@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from rejoinder.data.records import Fields
 from rejoinder.data.source import Source
+from rejoinder.errors import CallError
 from rejoinder.judge.cost import CostPlan
 from rejoinder.judge.judge import judges_in, planned
 from rejoinder.options import FIELDS_OPTION, METRICS_OPTION, REPLIES_OPTION, OnError, UnitOption, verb
@@ -27,4 +28,6 @@ def judge_costs(
     for each in replies:
         with closing(Source(each, fields, on_error, unit=unit)) as source:
             examples += list(source)
+    if not examples:
+        raise CallError("no replies: expected some that judges could be asked about")
     return CostPlan(planned(judges_in(chosen.metrics.values()), examples))

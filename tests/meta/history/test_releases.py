@@ -146,10 +146,10 @@ def test_scores_with_different_signatures_are_not_compared(recorded: Path, run: 
         (["new.jsonl", "--baseline", "elsewhere"], "elsewhere: no such folder: expected one that `rejoinder history"),
         (["new.jsonl", "--baseline", "new.jsonl"], "new.jsonl: is not a release: expected a file that `rejoinder hist"),
         (["new.jsonl", "--baseline", "empty"], "empty: has no release: `rejoinder history --add` records one"),
-        (["--baseline", "runs"], "baseline needs replies to compare with it"),
+        (["--baseline", "runs"], "--baseline needs replies to compare with it"),
         (["new.jsonl", "--baseline", "runs", "-m", "chrf"], "unknown metric of 1.1: 'chrf'"),
-        (["new.jsonl", "--baseline", "runs", "--labels", "x"], "labels cannot be used with baseline"),
-        (["new.jsonl", "--baseline", "runs", "--pairwise", "x"], "--pairwise cannot be used with --baseline"),
+        (["new.jsonl", "--baseline", "runs", "--labels", "x"], "--labels cannot be used with baseline"),
+        (["new.jsonl", "--baseline", "runs", "--pairwise", "x"], "--baseline is for scores of single replies"),
         (["two.jsonl", "--baseline", "runs"], "two.jsonl has the replies of several systems (a, b)"),
     ],
 )
