@@ -37,7 +37,7 @@ from rejoinder.data.spans import Span, SpanFinder
 from rejoinder.scoring.parts import Manifest, PartsFolder
 from rejoinder.scoring.ray import FAST_PART
 from rejoinder.scoring.run import LocalRun
-from rejoinder.scoring.score import choose
+from rejoinder.scoring.score import choose_metrics
 from rejoinder.show.text import grid
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -196,7 +196,7 @@ def scored_here(path: Path, metrics: list[str], jobs: int) -> tuple[float, float
         return [used.ru_utime + used.ru_stime for used in both]
 
     source = Source(path)
-    run = LocalRun(source, survey(source), choose(metrics).metrics, resamples=20, quiet=True, jobs=jobs)
+    run = LocalRun(source, survey(source), choose_metrics(metrics).metrics, resamples=20, quiet=True, jobs=jobs)
     before = now()
     run.score()
     here, below = (after - earlier for earlier, after in zip(before, now(), strict=True))

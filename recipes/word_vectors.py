@@ -26,7 +26,7 @@ from scipy.stats import pearsonr, rankdata, spearmanr
 
 from rejoinder.arrays import Floats
 from rejoinder.text.tokens import tokenise
-from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
+from rejoinder.text.vectors import SHIPPED_VECTORS, WordVectors, load_vectors
 
 CORPORA = ("self_dialogue", "chitchat", "personachat", "topicalchat")  # free for any use
 DIMS, MIN_COUNT, SEED = 50, 3, 1
@@ -163,7 +163,7 @@ def finished(data: Path, settings: Settings) -> WordVectors:
         matrix = matrix - matrix @ main.T @ main
     if settings.smoothing:
         matrix = matrix * (settings.smoothing / (settings.smoothing + counts / counts.sum()))[:, None]
-    return WordVectors.of(words, matrix.astype(np.float16), name=SHIPPED)
+    return WordVectors.of(words, matrix.astype(np.float16), name=SHIPPED_VECTORS)
 
 
 # --- similarity of two texts, as the embedding metrics have it (Liu et al. 2016)
@@ -354,8 +354,8 @@ def measure(data: Path, glove: Path | None) -> None:
 def train(data: Path) -> None:
     """Writes the set that comes with the package."""
     vectors = finished(data, CHOSEN)
-    np.save(RESOURCES / f"{SHIPPED}.npy", vectors.matrix, allow_pickle=False)
-    (RESOURCES / f"{SHIPPED}.txt").write_bytes(vectors.vocabulary)
+    np.save(RESOURCES / f"{SHIPPED_VECTORS}.npy", vectors.matrix, allow_pickle=False)
+    (RESOURCES / f"{SHIPPED_VECTORS}.txt").write_bytes(vectors.vocabulary)
     print(f"{len(vectors)} words, digest {vectors.digest}")
 
 

@@ -15,7 +15,7 @@ from papers.ruber.baselines import BASELINES, baselines
 from papers.ruber.models import OTHER, PRETRAINED, SETS, Models
 from papers.ruber.study import Study, check_encoders
 from papers.ruber.trainings import trainings
-from rejoinder.trusting.study import shown
+from rejoinder.trusting.study import cell_text
 
 SCORES = ("s_R", "s_U", "min", "geometric", "arithmetic", "max")
 
@@ -95,7 +95,7 @@ def transfer_rows(study: Study, corpus: str, scores: Sequence[str]) -> list[list
             found = study.compared_on(corpus, own, other)
             on_test = study.agreement_on_test(other, replies).text(2)
             theirs = published.text() if score == "arithmetic" and encoder != "MiniLM" else ""
-            ours = (f"{found.correlation_a:.3f}", f"{found.correlation_b:.3f}", shown(found.difference))
+            ours = (f"{found.correlation_a:.3f}", f"{found.correlation_b:.3f}", cell_text(found.difference))
             rows.append([encoder, score, *ours, on_test, theirs])
     return rows
 

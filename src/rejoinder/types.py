@@ -53,7 +53,7 @@ class Dialogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Rating:
     """One score that one rater gave to one example on one dimension."""
 
     example_id: str

@@ -11,7 +11,7 @@ import pytest
 
 from rejoinder import registry
 from rejoinder.scoring import run as local
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.score_file import read_score_file
 from small_evaluators import Lengthy, judged
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def test_intervals_are_written_and_read_back(suffix: str, run: Run, calibrated: 
     ran = run("score", labelled, "-m", name, "-m", "length", "--intervals", "-o", f"s{suffix}", "--json")
     assert ran.code == 0, ran.err
     assert list(ran.json["summary"]) == [name, "length"], "bounds are not metrics"
-    table = read_scores(Path(f"s{suffix}"))
+    table = read_score_file(Path(f"s{suffix}"))
     assert table.metrics == (name, "length")
     assert list(table.columns) == [name, f"{name}.low", f"{name}.high", "length"]
     low, high = table.intervals[name]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.trust import DimensionReport, Trust, finding, trust
+from rejoinder.trusting.trust import DimensionTrust, Trust, finding, trust
 
 
 @cache
@@ -27,7 +27,7 @@ def report() -> Trust:
     return trust(records, metrics=["bleu-1", "rouge-l", "distinct-1"], resamples=40)
 
 
-def changed(p_values: list[float]) -> DimensionReport:
+def changed(p_values: list[float]) -> DimensionTrust:
     (dimension,) = report().dimensions
     level = dimension.utterance
     contests = tuple(
@@ -36,7 +36,7 @@ def changed(p_values: list[float]) -> DimensionReport:
     return dataclasses.replace(dimension, utterance=dataclasses.replace(level, contests=contests))
 
 
-def with_interval(dimension: DimensionReport, place: int, interval: Interval) -> DimensionReport:
+def with_interval(dimension: DimensionTrust, place: int, interval: Interval) -> DimensionTrust:
     level = dimension.utterance
     row = level.rows[place]
     measured: Any = {**row.measured, level.kind: dataclasses.replace(row.measured[level.kind], interval=interval)}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rejoinder.scoring.table import ScoreTable
 
 
-def score(arguments: argparse.Namespace) -> int:
+def score_verb(arguments: argparse.Namespace) -> int:
     """Score replies as `rejoinder.score` does, and show what the run is made from as well."""
     from pathlib import Path
 
@@ -42,7 +42,7 @@ def score(arguments: argparse.Namespace) -> int:
     given = dict(bound.arguments)
     with scoring.prepared(
         given.pop("replies"),
-        scoring.choose(given.pop("metrics")),
+        scoring.choose_metrics(given.pop("metrics")),
         fields=replace(FieldMap.given(given.pop("fields")), by=tuple(given.pop("by"))),
         **given,
         reads=files_read(arguments),

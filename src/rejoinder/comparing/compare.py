@@ -46,8 +46,8 @@ from rejoinder.options import (
     verb,
 )
 from rejoinder.scoring.run import LocalRun, judges_limited
-from rejoinder.scoring.score import Choice, Metrics, choose
-from rejoinder.scoring.table import Primary, ScoreTable, Slices
+from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
+from rejoinder.scoring.table import DecidingMetric, ScoreTable, Slices
 from rejoinder.show.text import counted
 from rejoinder.stats.means import Equivalence, MeanComparison
 from rejoinder.stats.resampling import ALPHA, holm
@@ -65,7 +65,7 @@ _LABELS = "with a few human labels"
 @verb
 def compare(
     *replies: Annotated[Any, Option("one file per system, a folder of such files, or one file with several systems")],
-    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
     primary: PrimaryMetric = None,
     margin: Margin = None,
     scores: Annotated[
@@ -175,7 +175,7 @@ def compare(
         return compare_with_baseline(
             Path(baseline),
             replies,
-            None if metrics is None else choose(metrics),
+            None if metrics is None else choose_metrics(metrics),
             primary=primary,
             margin=margin,
             max_cost=max_cost,
@@ -194,7 +194,7 @@ def compare(
         if isinstance(scores, ScoreTable):
             return compare_table(scores, primary=primary, margin=margin, allow_doubtful=allow_doubtful)
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
-    wanted = choose(metrics)
+    wanted = choose_metrics(metrics)
     joined, seen = join_systems(replies, partial(_opened, grouped=grouped, on_error=on_error, unit=unit), quiet=quiet)
     replay = Replay(joined, copies=labels is not None)  # labels are found in a pass of their own
     # What is not scored is said in the verdict's first lines, not in the notes.
@@ -260,7 +260,7 @@ class _Grouped:
 
 def _compared_scores(
     scores: Any,
-    metrics: Metrics | Choice | None,
+    metrics: Metrics | MetricChoice | None,
     primary: str | None,
     margin: float | None,
     grouped: _Grouped,
@@ -274,7 +274,7 @@ def _compared_scores(
     table, skipped = read_score_table(
         scores, metrics, grouped.fields, pair_field, grouped.cluster, on_error, seed=seed, resamples=resamples
     )
-    decisive = Primary.of(table, primary, table.metrics if metrics is not None else ())
+    decisive = DecidingMetric.of(table, primary, table.metrics if metrics is not None else ())
     if primary is None and metrics is None:
         decisive = replace(decisive, reason="the first column")
     return compare_table(table, primary=decisive, margin=margin, skipped=skipped)
@@ -295,7 +295,7 @@ def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError, unit: 
 def compare_table(
     table: ScoreTable,
     *,
-    primary: str | Primary | None = None,
+    primary: str | DecidingMetric | None = None,
     margin: float | None = None,
     named: Sequence[str] = (),
     skipped: tuple[str, ...] = (),
@@ -303,7 +303,7 @@ def compare_table(
 ) -> Comparison:
     """Compare the systems of a table; `named` are the metrics that the user asked for."""
     pairs = list(combinations(table.system_names, 2))
-    decisive = primary if isinstance(primary, Primary) else Primary.of(table, primary, named)
+    decisive = primary if isinstance(primary, DecidingMetric) else DecidingMetric.of(table, primary, named)
     doubts = [doubt for label in table.metrics if (doubt := table.doubt(label))] if allow_doubtful else []
     table = replace(table, allows_doubt=allow_doubtful)
     others = [label for label in table.metrics if label != decisive.metric]

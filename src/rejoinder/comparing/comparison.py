@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.comparing.labels import HumanDifference, HumanMeans
+from rejoinder.comparing.labels import LabelDifference, LabelMeans
 from rejoinder.comparing.tests import Ranking
 from rejoinder.comparing.verdict import FailIf, Gate, Verdict, claim, gate, needed_text
 from rejoinder.data.replay import Replay
@@ -19,12 +19,11 @@ from rejoinder.metrics.base import Metric
 from rejoinder.scoring.advice import meaning
 from rejoinder.scoring.page import MOST_PLOTTED, counts_of, interval_of, page_blocks
 from rejoinder.scoring.reliability import REMEDY
-from rejoinder.scoring.table import CAUTION, Primary, ScoreTable
+from rejoinder.scoring.table import CAUTION, DecidingMetric, ScoreTable
 from rejoinder.show.document import (
     NOT_LATEX,
     PAGE,
     TERMINAL,
-    Answer,
     Block,
     Cell,
     Column,
@@ -35,8 +34,9 @@ from rejoinder.show.document import (
     Say,
     Section,
     Share,
-    System,
+    SystemName,
     Table,
+    VerdictText,
     renamed,
 )
 from rejoinder.show.figures import IntervalPanel
@@ -62,14 +62,14 @@ class Comparison(Result):
     table: ScoreTable
     verdicts: tuple[Verdict, ...]
     """Of each metric, the primary one first, and each pair of systems."""
-    primary: Primary
+    primary: DecidingMetric
     notes: tuple[str, ...] = ()
     """Those of the table, and those about the comparison."""
     skipped: tuple[str, ...] = ()
     """Messages about records that could not be read and were skipped."""
     rankings: tuple[Ranking, ...] = ()
     """One per metric that says which of three or more systems is better."""
-    human: HumanMeans | None = None
+    human: LabelMeans | None = None
     """Estimated human scores, where there are labels."""
     margin: float | None = None
     """Differences below it do not matter, where one was given."""
@@ -94,9 +94,9 @@ class Comparison(Result):
         """The names of the systems."""
         return self.table.system_names
 
-    def system(self, name: str) -> System:
+    def system(self, name: str) -> SystemName:
         """A system's name with its colour."""
-        return System(name, self.systems.index(name))
+        return SystemName(name, self.systems.index(name))
 
     @property
     def decisive_verdicts(self) -> tuple[Verdict, ...]:
@@ -109,7 +109,7 @@ class Comparison(Result):
         return tuple(verdict for verdict in self.verdicts if verdict.metric != self.primary.metric)
 
     @property
-    def _decisive(self) -> Sequence[Verdict | HumanDifference]:
+    def _decisive(self) -> Sequence[Verdict | LabelDifference]:
         return self.human.differences if self.human else self.decisive_verdicts
 
     @property
@@ -203,7 +203,7 @@ class Comparison(Result):
         lower = "" if table.higher_is_better.get(primary, True) else ", lower is better"
         more = len(order) - MOST_PLOTTED
         rest = f" The {more} others are in the table below." if more > 0 else ""
-        answer = Answer(
+        answer = VerdictText(
             self.sentences,
             table.means_panel(primary, order[:MOST_PLOTTED]),
             f"Means with 95 % intervals{lower}.{rest}",
@@ -396,7 +396,7 @@ def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield f"The pair closest to a significant difference is {closest.a} and {closest.b}: {needed}."
 
 
-def _of_people(comparison: Comparison, human: HumanMeans) -> Iterator[str]:
+def _of_people(comparison: Comparison, human: LabelMeans) -> Iterator[str]:
     systems = comparison.table.system_names
     if len(systems) == 2:
         yield human.differences[0].sentence()
@@ -529,7 +529,7 @@ def _mean(comparison: Comparison, label: str, system: str) -> Cell:
     return Marked(shown) if all(verdict.better == system for verdict in own) else shown
 
 
-def _people(human: HumanMeans, comparison: Comparison) -> list[Table]:
+def _people(human: LabelMeans, comparison: Comparison) -> list[Table]:
     """The estimated mean of each system and that of the labels alone, and the differences of all pairs."""
     means: list[list[Cell]] = [
         [comparison.system(name), found.interval, found.labels_only, found.n_labelled, found.gain]
@@ -628,7 +628,7 @@ def _in_words(comparison: Comparison) -> Iterator[Say]:
         yield Say([row.sentence() for row in comparison.human.differences], lines=True, full=True)
 
 
-def _sides(comparison: Comparison, pair: Verdict | HumanDifference) -> list[Cell]:
+def _sides(comparison: Comparison, pair: Verdict | LabelDifference) -> list[Cell]:
     """Both systems, the better one marked."""
     names = [comparison.system(name) for name in (pair.a, pair.b)]
     return [Marked(name) if name.name == pair.better else name for name in names]

@@ -42,10 +42,10 @@ from rejoinder.options import (
     texts,
     verb,
 )
-from rejoinder.scoring.score import Choice, Metrics, choose
+from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
 from rejoinder.scoring.score_file import score_output
-from rejoinder.scoring.table import ScoreTable, Summary, json_ready
-from rejoinder.show.document import Answer, Block, Column, Document, Figures, Result, Section, Table, renamed
+from rejoinder.scoring.table import ScoreTable, SystemMean, json_ready
+from rejoinder.show.document import Block, Column, Document, Figures, Result, Section, Table, VerdictText, renamed
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import bounds_text, decimals_of, signed
 from rejoinder.stats.intervals import Interval
@@ -125,7 +125,7 @@ CAUTION = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReleaseScore:
     """One release by one metric."""
 
     release: Release
@@ -136,7 +136,7 @@ class Entry:
     """Whether the release before was scored with another signature."""
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> SystemMean:
         """Its mean with its interval."""
         return self.release.table.summary()[self.metric][self.release.name]
 
@@ -203,7 +203,7 @@ def history(
         ),
     ] = None,
     name: Annotated[str | None, Option("the name of the release, such as 1.5.0", text, metavar="NAME")] = None,
-    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
     max_cost: MaxCost = None,
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
@@ -222,11 +222,11 @@ def history(
         raise CallError("a release has replies and a name: expected both, to add it, or neither")
     mapping = FieldMap.given(fields)
     if add is None or name is None:
-        if isinstance(metrics, Choice):
+        if isinstance(metrics, MetricChoice):
             raise CallError("a configuration is for scoring: expected replies to add, or names of metrics to show")
         shown: Any = [metrics] if isinstance(metrics, str) else metrics or []
         return History.of(releases_in(home), fitting("metrics", shown, texts("names of metrics")))
-    target, chosen = release_path(home, name), choose(metrics)
+    target, chosen = release_path(home, name), choose_metrics(metrics)
     with new_in(home), reserved(release_output(target), reads=paths_of(add)):
         source = Source(add, mapping, on_error)
         settings: Any = {"seed": seed, "resamples": resamples, "jobs": jobs, "quiet": quiet}
@@ -261,17 +261,17 @@ class History(Result):
         return cls(releases, tuple(metrics) or last[:1])
 
     @cached_property
-    def entries(self) -> dict[str, list[Entry]]:
+    def entries(self) -> dict[str, list[ReleaseScore]]:
         """Metric -> its entries, the oldest first."""
         return {label: self._entries(label) for label in self.metrics}
 
-    def _entries(self, label: str) -> list[Entry]:
+    def _entries(self, label: str) -> list[ReleaseScore]:
         having = [release for release in self.releases if label in release.table.metrics]
-        found = [Entry(having[0], label, None)]
+        found = [ReleaseScore(having[0], label, None)]
         for old, new in pairwise(having):
             broken = old.table.signatures[label] != new.table.signatures[label]
             change = None if broken else compare_releases(old, new, [label], primary=label).decisive_verdicts[0]
-            found.append(Entry(new, label, change, broken))
+            found.append(ReleaseScore(new, label, change, broken))
         return found
 
     @property
@@ -282,7 +282,7 @@ class History(Result):
         return (*recorded, *((CAUTION,) if len(changes) > 1 else ()))
 
     @property
-    def last(self) -> Entry:
+    def last(self) -> ReleaseScore:
         """The last release by the first metric, which the verdict is about."""
         return self.entries[self.metrics[0]][-1]
 
@@ -311,7 +311,7 @@ class History(Result):
         """One table per metric, with a plot."""
         return Document(
             "Releases",
-            [Answer(self.sentences), *(Section(label, self._blocks(label)) for label in self.metrics)],
+            [VerdictText(self.sentences), *(Section(label, self._blocks(label)) for label in self.metrics)],
             question="How good is each release?",
             counts=[(len(self.releases), "release", "releases")],
         )
@@ -390,7 +390,7 @@ def compare_releases(
 def compare_with_baseline(
     baseline: Path,
     origins: Sequence[Any],
-    chosen: Choice | None,
+    chosen: MetricChoice | None,
     *,
     primary: str | None,
     margin: float | None,
@@ -403,7 +403,7 @@ def compare_with_baseline(
     if not origins:
         raise CallError("baseline needs replies to compare with it: expected at least one file")
     old = baseline_of(baseline)
-    metrics = choose(old.table.metrics) if chosen is None else chosen
+    metrics = choose_metrics(old.table.metrics) if chosen is None else chosen
     label = labels_of(origins[:1])[0]
     name = label if label != old.name else f"{label} (new)"
     check_comparable(old, name, {each: metric.signature for each, metric in metrics.metrics.items()})

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.comparing.verdict import Finding, Outcome, claim, no_worse, outcome_of
+from rejoinder.comparing.verdict import Outcome, VerdictFacts, claim, no_worse, outcome_of
 from rejoinder.data.judged import JudgedSet, chosen_dimensions
 from rejoinder.errors import CallError
 from rejoinder.scoring.table import ScoreTable, json_ready
@@ -53,7 +53,7 @@ _NAMES_PEOPLE = ("better", "equivalent", "no worse")
 
 
 @dataclass(frozen=True, slots=True)
-class HumanDifference:
+class LabelDifference:
     """The estimated difference between the mean human scores of B and A."""
 
     a: str
@@ -86,10 +86,10 @@ class HumanDifference:
         return outcome_of(self.p_adjusted, self.equivalence, self.no_worse)
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> VerdictFacts:
         """What the sentence is made from."""
         leader = self.b if self.result.interval.estimate > 0 else self.a
-        return Finding(
+        return VerdictFacts(
             a=self.a,
             b=self.b,
             outcome=self.outcome,
@@ -119,13 +119,13 @@ class HumanDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class HumanMeans:
+class LabelMeans:
     """The estimated mean human score of each system, and the difference of each pair."""
 
     dimension: str
     predictor: str
     means: Mapping[str, PredictionPowered]
-    differences: tuple[HumanDifference, ...]
+    differences: tuple[LabelDifference, ...]
     notes: tuple[str, ...] = ()
     """What a reader should know, such as replies without a score or too few labels."""
     weighted: bool = False
@@ -222,7 +222,7 @@ def human_means(
     dimension: str,
     predictor: str,
     margin: float | None = None,
-) -> HumanMeans:
+) -> LabelMeans:
     """The estimates for each system and each pair of systems; with a margin, whether they differ by less than it.
 
     Labels without probabilities are a random sample.
@@ -239,12 +239,12 @@ def human_means(
         within = [Equivalence(margin, result.interval, confidence) for result in narrower]
     differences = [
         # Bonferroni's level is the strictest that Holm's correction can ask of a difference.
-        HumanDifference(a, b, result, p, labels_needed(result, alpha=ALPHA / len(pairs)), equivalence)
+        LabelDifference(a, b, result, p, labels_needed(result, alpha=ALPHA / len(pairs)), equivalence)
         for (a, b), result, p, equivalence in zip(pairs, results, adjusted, within, strict=True)
     ]
     means = {system: estimator.mean(system) for system in table.system_names}
     notes = (*_notes(table[predictor], predictor, means), *estimator.notes(predictor))
-    return HumanMeans(dimension, predictor, means, tuple(differences), notes, weighted=given.probabilities is not None)
+    return LabelMeans(dimension, predictor, means, tuple(differences), notes, weighted=given.probabilities is not None)
 
 
 @dataclass(frozen=True)

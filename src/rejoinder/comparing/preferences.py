@@ -20,7 +20,6 @@ from rejoinder.errors import DataError, listed
 from rejoinder.options import OnError
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.document import (
-    Answer,
     Block,
     Cell,
     Column,
@@ -30,6 +29,7 @@ from rejoinder.show.document import (
     Say,
     Share,
     Table,
+    VerdictText,
 )
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import counted, interval_text, p_statement, share_text
@@ -137,7 +137,7 @@ class _Judgements:
             int(mine.sum()) - wins - tied,
         )
 
-    def _pair(self, a: int, b: int, duel: Duel) -> Pair:
+    def _pair(self, a: int, b: int, duel: Duel) -> PreferencePair:
         won, rows = self._wins(a, b)
         contexts = self.contexts[rows]
         rate = (
@@ -145,7 +145,7 @@ class _Judgements:
             if rows.size
             else Interval(np.nan, np.nan, np.nan)
         )
-        return Pair(
+        return PreferencePair(
             self.systems[a],
             self.systems[b],
             rate,
@@ -213,7 +213,7 @@ class RankedSystem:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PreferencePair:
     """Two systems of one component; wins, losses and differences are those of b."""
 
     a: str
@@ -243,7 +243,7 @@ class Preferences(Result):
     name: str
     model: str
     systems: tuple[RankedSystem, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PreferencePair, ...]
     judgements: int
     contexts: int
     raters: int
@@ -262,7 +262,7 @@ class Preferences(Result):
         """Into how many parts the systems fall that were never compared with each other."""
         return len({system.component for system in self.systems})
 
-    def pair(self, a: str, b: str) -> Pair | None:
+    def pair(self, a: str, b: str) -> PreferencePair | None:
         """The pair of two systems, in either order."""
         return next((pair for pair in self.pairs if {pair.a, pair.b} == {a, b}), None)
 
@@ -329,7 +329,7 @@ class Preferences(Result):
         )
         return Document(
             "Preferences",
-            [Answer(self.sentences, panel, fit=False), *self.blocks()],
+            [VerdictText(self.sentences, panel, fit=False), *self.blocks()],
             question="Which system is preferred?",
             counts=[(self.judgements, "judgement", "judgements"), (self.contexts, "context", "contexts")],
             seed=self.seed,
@@ -415,7 +415,7 @@ def _ranking(systems: list[RankedSystem]) -> Table:
     return Table(["system", "group", strength, "win rate", "wins", "ties", "losses"], rows, fit=False)
 
 
-def _at_equal_lengths(pairs: list[Pair]) -> Table:
+def _at_equal_lengths(pairs: list[PreferencePair]) -> Table:
     rows = [
         [f"{pair.b} against {pair.a}", Share(found.win_rate), rate_text(found.controlled), found.length_effect]
         for pair in pairs
@@ -435,7 +435,7 @@ def _turned(rate: Interval) -> Interval:
     return Interval(1 - rate.estimate, 1 - rate.high, 1 - rate.low)
 
 
-def _pair_dict(pair: Pair) -> dict[str, Any]:
+def _pair_dict(pair: PreferencePair) -> dict[str, Any]:
     controlled = pair.controlled
     return {
         "a": pair.a,

@@ -14,14 +14,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.contexts import GroupFinder, context_key
+from rejoinder.data.contexts import GroupFinder, pairing_key
 from rejoinder.data.files import rows_of_file
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError
 from rejoinder.folders.outputs import temporary_beside
 from rejoinder.scoring.run import LocalRun, judges_limited
-from rejoinder.scoring.score import Choice
-from rejoinder.scoring.score_file import metadata_of, publish_scores, read_scores
+from rejoinder.scoring.score import MetricChoice
+from rejoinder.scoring.score_file import metadata_of, publish_scores, read_score_file
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Example
 
@@ -44,7 +44,7 @@ class Release:
 
 
 def scored_release(
-    source: Source, name: str, chosen: Choice, *, max_cost: float | None = None, **settings: Any
+    source: Source, name: str, chosen: MetricChoice, *, max_cost: float | None = None, **settings: Any
 ) -> Release:
     """The release whose replies a source has, scored now; `settings` are those of a LocalRun."""
     keys = _KeyFinder()
@@ -80,7 +80,7 @@ class _KeyFinder(GroupFinder):
         """Take examples into account."""
         kept = list(examples)
         super().add(kept)
-        self.contexts += [_hash(context_key(example)) for example in kept]
+        self.contexts += [_hash(pairing_key(example)) for example in kept]
         self._named += [_hash(example.dialogue_id) if example.dialogue_id else "" for example in kept]
 
     def labelled(self) -> list[str]:
@@ -128,7 +128,7 @@ def read_release(path: Path) -> Release:
     name, recorded = meta.get("release"), meta.get("recorded")
     if not isinstance(name, str) or not isinstance(recorded, str):
         raise DataError("is not a release: expected a file that `rejoinder history --add` wrote", file=str(path))
-    table = read_scores(path)
+    table = read_score_file(path)
     contexts: list[str] = []
     dialogues: list[str] = []
     for line, record in rows_of_file(path, str(path)):

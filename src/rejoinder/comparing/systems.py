@@ -25,7 +25,7 @@ from rejoinder.folders.outputs import paths_of
 from rejoinder.options import OnError, fitting, one_or_more
 from rejoinder.scoring.parts import PartsFolder, joined_parts
 from rejoinder.scoring.reliability import Doubts
-from rejoinder.scoring.score import Choice, Metrics
+from rejoinder.scoring.score import MetricChoice, Metrics
 from rejoinder.scoring.score_file import doubts_of, metadata_of, range_of
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example
@@ -167,7 +167,7 @@ class _TableSource(Source):
 
 def read_score_table(
     origin: Any,
-    metrics: Metrics | Choice | None,
+    metrics: Metrics | MetricChoice | None,
     fields: FieldMap,
     pair_by: str | None,
     cluster: str | None,
@@ -253,7 +253,9 @@ def _difference(signature: str, other: str) -> str:
     return shortened(parts[0] if parts else signature, 60)
 
 
-def _parts_table(folders: Sequence[Path], metrics: Metrics | Choice | None, *, seed: int, resamples: int) -> ScoreTable:
+def _parts_table(
+    folders: Sequence[Path], metrics: Metrics | MetricChoice | None, *, seed: int, resamples: int
+) -> ScoreTable:
     """The table of folders that `score --engine ray` wrote."""
     opened = [PartsFolder(path) for path in folders]
     names = unique_names([folder.complete().systems for folder in opened], labels_of(folders))
@@ -273,7 +275,7 @@ def _of_items(found: Grouping) -> Grouping:
     return replace(found, paired_by="item", unit="item" if found.unit == "context" else found.unit)
 
 
-def _named(metrics: Metrics | Choice | None) -> list[str] | None:
+def _named(metrics: Metrics | MetricChoice | None) -> list[str] | None:
     """The names of the columns that were asked for."""
     if metrics is None:
         return None

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Ints
 from rejoinder.data.files import TableRow
-from rejoinder.data.records import FieldError, Fields, as_list, is_missing, kind_of, label_of, text_of
+from rejoinder.data.records import FieldError, Fields, as_list, is_missing, label_of, text_of, type_words
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.folders.schema import RepeatedKeyError, json_value
 from rejoinder.options import OnError
 from rejoinder.stats.raters import row_means, without_outliers
-from rejoinder.types import Example, JudgedExample, Judgement, Scores, Unit
+from rejoinder.types import Example, JudgedExample, Rating, Scores, Unit
 
 # Judged examples: replies with the scores that people gave them.
 #
@@ -38,7 +38,7 @@ ONLY_DIMENSION = "score"
 
 
 @dataclass(frozen=True, slots=True)
-class HumanScores:
+class RatingFields:
     """What a record contains besides the example."""
 
     scores: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class HumanScores:
 class JudgedSource(Source):
     """A source whose records also contain human scores."""
 
-    _judged: HumanScores
+    _judged: RatingFields
     unrated = 0
     """Turns that the last pass left out, because nobody rated them: of a conversation, people often rate some."""
 
@@ -81,7 +81,7 @@ class JudgedSource(Source):
             # One that the caller made may have no scores: what learns from systems needs none.
             scores = {} if record.scores == {} else scores_of(record.scores, "scores")
             split = text_of(record.split, "split")
-            self._judged = HumanScores(
+            self._judged = RatingFields(
                 scores, split, record.raters, record.probability, language=record.language, source=record.source
             )
             return super()._example(record.example, number)
@@ -90,12 +90,12 @@ class JudgedSource(Source):
             raise FieldError("scores", "is missing: expected human scores with the example")
         name = self.fields.of("scores")
         if self.unit == "turn" and _present(record.get(name)) is None:
-            self._judged = HumanScores()
+            self._judged = RatingFields()
             return example
         if record.get(name) is None:
             raise FieldError(name, f"is missing: expected human scores{_elsewhere(record)}")
         scores = scores_of(record.get(name), name)
-        self._judged = HumanScores(
+        self._judged = RatingFields(
             scores,
             self._label(record, "split"),
             raters_of(record.get(self.fields.of("raters")), self.fields.of("raters"), scores),
@@ -141,7 +141,7 @@ class RatingSource(JudgedSource):
         self.probabilities: dict[tuple[str, str], float] = {}
         """Id and system of the replies that were read so far -> with what probability they were chosen, if known."""
 
-    def judgements(self) -> Iterator[tuple[Example, Judgement]]:
+    def judgements(self) -> Iterator[tuple[Example, Rating]]:
         """Each rating with its example, which in a long table may be no more than an id and a system.
 
         Where a record does not say who gave its scores, the raters are their places in the list: 1, 2, ...
@@ -156,7 +156,7 @@ class RatingSource(JudgedSource):
                     if not math.isnan(score):
                         yield (
                             example,
-                            Judgement(example.id, rater, dimension, score, example.system, self._judged.time),
+                            Rating(example.id, rater, dimension, score, example.system, self._judged.time),
                         )
 
     def _example(self, record: Any, number: int) -> Example:
@@ -174,7 +174,7 @@ class RatingSource(JudgedSource):
             raise FieldError(rater_name, "is missing: expected who gave the score")
         dimension = label_of(_present(record.get(fields.of("dimension"))), fields.of("dimension")) or ONLY_DIMENSION
         time = _present(record.get(fields.of("time")))
-        self._judged = HumanScores(
+        self._judged = RatingFields(
             {dimension: (_single_rating(record[score_name], score_name),)},
             raters={dimension: (rater,)},
             probability=_probability(record.get(fields.of("probability")), fields.of("probability")),
@@ -229,7 +229,7 @@ def raters_of(value: Any, name: str, scores: Mapping[str, tuple[float, ...]]) ->
             raise FieldError(place, f"expected a dimension of the scores, one of {', '.join(scores)}")
         names = as_list(names)
         if not isinstance(names, list | tuple):
-            raise FieldError(place, f"expected a list with one name per score, found {kind_of(names)}")
+            raise FieldError(place, f"expected a list with one name per score, found {type_words(names)}")
         raters = tuple(label_of(rater, f"{place}[{at}]") for at, rater in enumerate(names))
         if len(raters) != len(scores[dimension]):
             raise FieldError(place, f"expected one name per score ({len(scores[dimension])}), found {len(raters)}")
@@ -289,7 +289,7 @@ def _rating(value: Any, name: str) -> float:
     if value is None:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FieldError(name, f"expected a number, a list of numbers or null, found {kind_of(value)}")
+        raise FieldError(name, f"expected a number, a list of numbers or null, found {type_words(value)}")
     try:
         rating = float(value)
     except OverflowError:  # a whole number of hundreds of digits
@@ -343,7 +343,7 @@ class PreferenceSource(Source):
             self._preference = record
             return record.example
         if not isinstance(record, dict):
-            raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
+            raise FieldError("", f"expected an object with fields, found {type_words(record)}")
         # There is no single reply; the other fields are those of an example.
         without_reply = {**record, self.fields.of("response"): ""}
         example = super()._example(TableRow(without_reply) if isinstance(record, TableRow) else without_reply, number)

@@ -58,7 +58,7 @@ _FIT = ("seed", "data", "dialogues", "judged", "version")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fit:
+class EvaluatorFit:
     """What an evaluator was fitted on, and its calibration."""
 
     seed: int
@@ -90,7 +90,7 @@ class Evaluator(Metric, Learned):
     """Whether it reads only the beginning of a long reply; a blend then shows it the reply part by part."""
 
     # Two fits of one evaluator are not equal. The hash is that of the parameters, so that `fit` does not change it.
-    fit_: Fit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
+    fit_: EvaluatorFit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
 
     @abstractmethod
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
@@ -141,7 +141,7 @@ class Evaluator(Metric, Learned):
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
         familiarity = self.familiarity_of(data)
         bounds = Bounds.of(data, familiarity)
-        fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=familiarity, bounds=bounds)
+        fit = EvaluatorFit(seed, data.digest, *counts, __version__, contexts, familiarity=familiarity, bounds=bounds)
         self._remember(values, dataclasses.replace(fit, calibration=self.learned_calibration(values)))
         return self
 
@@ -176,7 +176,7 @@ class Evaluator(Metric, Learned):
         return TrainingData.of(said, rated, held_out, seed, run)
 
     @property
-    def fitted(self) -> Fit:
+    def fitted(self) -> EvaluatorFit:
         """What it was fitted on; CallError if it was not."""
         if self.fit_ is None:
             raise CallError(f"{self.name} is not fitted: call fit(), or load one that was saved")
@@ -310,12 +310,12 @@ class Evaluator(Metric, Learned):
         home = Path(folder)
         with offline(), opening(home):
             evaluator, config = cls._saved(home)
-            found = values_of(Fit, config["fit"], str(home / CONFIG), "fit", _FIT)
-            fit = Fit(**found, contexts=read_contexts(home), **_found(home, config))
+            found = values_of(EvaluatorFit, config["fit"], str(home / CONFIG), "fit", _FIT)
+            fit = EvaluatorFit(**found, contexts=read_contexts(home), **_found(home, config))
             evaluator._remember(evaluator.load_learned(home, config["learned"]), fit)
         return evaluator
 
-    def _with(self, fit: Fit) -> Self:
+    def _with(self, fit: EvaluatorFit) -> Self:
         """A copy with the same learned fields and another `fit_`."""
         other = copy.copy(self)
         other._remember({name: getattr(self, name) for name in self._learned_names()}, fit)

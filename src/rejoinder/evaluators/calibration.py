@@ -77,7 +77,7 @@ _LEAST_SPREAD = 0.01  # on 1..5; a smaller spread makes no difference
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class CalibrationCurve:
     """The mean human score of replies as a function of their raw score, and how far human scores are from it."""
 
     raw: tuple[float, ...]
@@ -132,7 +132,7 @@ def _towards(room: float, way: Scores) -> Scores:
 class Calibration:
     """An increasing map from raw scores to 1..5, and intervals that contain human scores with probability `level`."""
 
-    curve: Curve
+    curve: CalibrationCurve
     reach: float
     """Half the width of an interval, in spreads."""
     level: float
@@ -161,14 +161,14 @@ class Calibration:
         """
         known = _Known.of(raw, human, groups, scale, level)
         if folds > 1:
-            curve = Curve.fit(known.raw, known.human)
+            curve = CalibrationCurve.fit(known.raw, known.human)
             apart = np.empty(len(known.raw))
             for rows in known.parts(folds, seed):
-                apart[rows] = _apart(Curve.fit(known.raw[~rows], known.human[~rows]), known, rows)
+                apart[rows] = _apart(CalibrationCurve.fit(known.raw[~rows], known.human[~rows]), known, rows)
             reach = _reach(apart, known.codes, level)
         else:
             rows = known.parts(2, seed)[0]
-            curve = Curve.fit(known.raw[~rows], known.human[~rows])
+            curve = CalibrationCurve.fit(known.raw[~rows], known.human[~rows])
             reach = _reach(_apart(curve, known, rows), known.codes[rows], level)
         return cls(curve, reach, level, len(known.raw), known.n_groups, scale)
 
@@ -190,7 +190,7 @@ class Calibration:
         """From plain values; DataError if they are not those of a calibration. `file` is where they were read."""
         where = "calibration"
         given = checked_object(plain, file, where)
-        curve = record(Curve, given.get("curve"), file, f"{where}.curve")
+        curve = record(CalibrationCurve, given.get("curve"), file, f"{where}.curve")
         made = record(cls, {**given, "curve": curve}, file, where)
         if not made._is_sound():
             raise DataError("must be a curve that increases from above 1 to below 5", file=file, field=where)
@@ -213,7 +213,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class Assessment:
+class CalibrationAssessment:
     """The quality of a calibration on contexts that it was fitted without. NaN for replies without score or rating."""
 
     human: Scores
@@ -245,7 +245,7 @@ def assess(
     level: float = LEVEL,
     folds: int = FOLDS,
     seed: int = 0,
-) -> Assessment:
+) -> CalibrationAssessment:
     """Cross-validation of `Calibration.fit`: each fold is assessed with a calibration fitted on the others."""
     known = _Known.of(raw, human, groups, scale, level)
     scores, low, high = (np.empty(len(known.raw)) for _ in range(3))
@@ -258,7 +258,9 @@ def assess(
     covered = (low - ROUNDING <= known.human) & (known.human <= high + ROUNDING)
     coverage = mean_interval(covered.astype(np.float64), known.codes, seed=seed, limits=(0.0, 1.0))
     spread_out = known.spread_out
-    return Assessment(spread_out(known.human), spread_out(scores), spread_out(low), spread_out(high), coverage)
+    return CalibrationAssessment(
+        spread_out(known.human), spread_out(scores), spread_out(low), spread_out(high), coverage
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +306,7 @@ class _Known:
         return everywhere
 
 
-def _apart(curve: Curve, known: _Known, rows: Bools) -> Floats:
+def _apart(curve: CalibrationCurve, known: _Known, rows: Bools) -> Floats:
     """The distance of each human score from the curve, in spreads."""
     distance: Floats = np.abs(known.human[rows] - curve.at(known.raw[rows])) / curve.spread_at(known.raw[rows])
     return distance

@@ -23,7 +23,7 @@ from rejoinder._version import __version__
 from rejoinder.arrays import Bools, Ints
 from rejoinder.data.records import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
-from rejoinder.metrics.batch import Batch, TextOptions, Tokens, even_batches
+from rejoinder.metrics.batch import Batch, BatchTokens, TextOptions, even_batches
 from rejoinder.specs import NearNames, check_fields, format_spec
 from rejoinder.text.tokens import TOKENISER_NAMES, parse_strip
 from rejoinder.types import Example, Scores
@@ -266,7 +266,7 @@ def best_reference(pair_scores: Scores, batch: Batch, refs: str) -> Scores:
     return scores
 
 
-def settle_empty(scores: Scores, batch: Batch, tokens: Tokens, lowest: float = 0.0) -> Scores:
+def settle_empty(scores: Scores, batch: Batch, tokens: BatchTokens, lowest: float = 0.0) -> Scores:
     """The same scores, except for replies without a token: an empty reply gets the lowest score.
 
     A reply whose tokens were all removed scores 1 if its text equals a reference, else NaN: there is nothing left to

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rejoinder.data.dialogues import Pair, by_replier
+from rejoinder.data.dialogues import ReplyInContext, by_replier
 from rejoinder.errors import CallError
 from rejoinder.folders.foreign import embedded_tokens, transformer
 from rejoinder.folders.schema import CONFIG
@@ -145,7 +145,7 @@ _PADDED_REPLIES = 32
 """Rows per batch of a network that cannot read packed rows."""
 
 
-def prefix_text(pair: Pair, turns: int) -> str:
+def prefix_text(pair: ReplyInContext, turns: int) -> str:
     """The last turns of a context as a script in which A replies: "B: Hello.\\nA: Hi.\\nB: How are you?\\nA:"."""
     mine = by_replier(len(pair.context), pair.speakers)[-turns:]
     lines = [f"{'A' if own else 'B'}: {_one_line(turn)}" for own, turn in zip(mine, pair.context[-turns:], strict=True)]

@@ -26,8 +26,8 @@ from rejoinder.folders.outputs import START_OVER, Output, check_same_run, replac
 from rejoinder.folders.schema import RepeatedKeyError, json_value
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.processes import read_arrays
-from rejoinder.scoring.score_file import checked_meta, table_of
+from rejoinder.scoring.processes import shared_arrays
+from rejoinder.scoring.score_file import checked_meta, score_table_of
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable, SliceFinder, Slices
 from rejoinder.text.tokens import writable
@@ -413,7 +413,7 @@ def joined_parts(folders: Sequence[PartsFolder], names: Sequence[Mapping[str, st
     meta = metas[0] if len(metas) == 1 else _joined_meta(metas, labels)
     meta = {**meta, "doubts": _joined_doubts(metas, names, labels)}
     ids = PartIds(opened)
-    return table_of(rows.scores, systems, rows.systems, meta, "no metadata", ids=ids, grouping=rows.grouping())
+    return score_table_of(rows.scores, systems, rows.systems, meta, "no metadata", ids=ids, grouping=rows.grouping())
 
 
 def _shared_labels(opened: Sequence[tuple[PartsFolder, Manifest]], metas: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -493,7 +493,7 @@ class PartsJob:
         """Metrics that are ready to score."""
         scorer = Scorer(self.metrics, self.systems, self.intervals)
         if self.is_observed:
-            scorer.merge_observed(read_arrays(self.folder.observed))
+            scorer.merge_observed(shared_arrays(self.folder.observed))
             scorer.finish_observing()
         return scorer
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Texts
 from rejoinder.data.contexts import Grouping
-from rejoinder.data.files import Row, rows_of_file
+from rejoinder.data.files import NumberedRow, rows_of_file
 from rejoinder.data.tables import column_for_spreadsheet, for_spreadsheet, from_spreadsheet, polars_failures
 from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.folders.outputs import (
@@ -41,7 +41,7 @@ from rejoinder.types import Example, Scores
 # A score file, as `score -o` writes it, read back into a table.
 
 
-def read_scores(path: Path) -> ScoreTable:
+def read_score_file(path: Path) -> ScoreTable:
     """The table that a score file holds, with signatures from its metadata where there are any."""
     if path.suffix not in SCORE_SUFFIXES:
         raise CallError(f"{path}: expected a score file: {', '.join(SCORE_SUFFIXES)}")
@@ -61,10 +61,10 @@ def read_scores(path: Path) -> ScoreTable:
         raise DataError("holds no scores: expected one row per example", file=str(path))
     meta, lacking = metadata_of(path)
     arrays = {label: np.frombuffer(column) for label, column in columns.items()}
-    return table_of(arrays, tuple(systems), np.frombuffer(codes, np.int32), meta, lacking, ids=ids)
+    return score_table_of(arrays, tuple(systems), np.frombuffer(codes, np.int32), meta, lacking, ids=ids)
 
 
-def table_of(
+def score_table_of(
     columns: Mapping[str, Scores],
     system_names: tuple[str, ...],
     system_of: NDArray[np.int32],
@@ -101,7 +101,7 @@ def table_of(
     )
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def _rows(path: Path) -> Iterator[NumberedRow]:
     """The rows of the file; those of a CSV file with the texts that its cells were made from."""
     rows = rows_of_file(path, str(path))
     if path.suffix != ".csv":
@@ -427,7 +427,7 @@ class ScoreFile:
 
     def read(self) -> ScoreTable:
         """The finished scores."""
-        return read_scores(self.path)
+        return read_score_file(self.path)
 
     def publish(self, run: Mapping[str, Any], meta: Mapping[str, Any], columns: Sequence[str]) -> None:
         """Move the rows of a run, which is finished, to where the scores go."""

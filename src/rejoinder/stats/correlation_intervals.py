@@ -12,7 +12,7 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.options import RESAMPLES
 from rejoinder.stats.correlation import (
     KINDS,
-    Sample,
+    ScoreSample,
     WeightedCorrelation,
     WeightedKendall,
     WeightedPearson,
@@ -140,14 +140,14 @@ def _checked(scores: ArrayLike, human: ArrayLike) -> tuple[Floats, Floats]:
 
 def _complete_samples(
     matrix: Floats, human: Floats, codes: Ints, n_groups: int
-) -> Iterator[tuple[NDArray[np.int64], Sample]]:
+) -> Iterator[tuple[NDArray[np.int64], ScoreSample]]:
     """Groups of metrics that scored the same examples: they share the human ranks of a resample."""
     known = ~(np.isnan(matrix) | np.isnan(human)[:, None])
     patterns, pattern_of = np.unique(known.T, axis=0, return_inverse=True)
     for index, rows in enumerate(patterns):
         columns = np.flatnonzero(pattern_of.reshape(-1) == index)
         if rows.any():
-            yield columns, Sample(matrix[np.ix_(rows, columns)], human[rows], codes[rows], n_groups)
+            yield columns, ScoreSample(matrix[np.ix_(rows, columns)], human[rows], codes[rows], n_groups)
 
 
 # Is a correlation with people more than chance: permutation tests of independence that keep contexts together.

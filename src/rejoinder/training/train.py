@@ -18,7 +18,7 @@ from rejoinder.data.dialogues import CorpusReader
 from rejoinder.data.records import Fields
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.evaluators.base import Pretrained
-from rejoinder.evaluators.blend.blend import Blend, load_member, places_of
+from rejoinder.evaluators.blend.blend import Blend, load_member, member_places
 from rejoinder.evaluators.simple import EncoderCosine
 from rejoinder.folders.outputs import (
     START_OVER,
@@ -334,7 +334,7 @@ def setup(
     members = [_checked(load_member(member), config[DIGESTS], places) for member in names]
     with replacing_folder(target) as fresh:
         shutil.copytree(home, fresh, dirs_exist_ok=True)
-        for number, place in zip(still_open, places_of(names, members, fresh), strict=True):
+        for number, place in zip(still_open, member_places(names, members, fresh), strict=True):
             listed[number] = place
         write_config(fresh, {key: value for key, value in config.items() if key not in {"format", DIGESTS}})
     return Blend.load(target)

@@ -141,11 +141,11 @@ def _plain(text: str) -> str:
 # Phrases that the findings of studies share: lists of names, counts, intervals above or below a value.
 
 
-ROUNDING = 1e-9
+RATING_ROUNDING = 1e-9
 """Differences up to this are rounding errors."""
 
 
-def listed(names: Sequence[str]) -> str:
+def enumerated(names: Sequence[str]) -> str:
     """The names as "a, b and c"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
@@ -153,17 +153,17 @@ def listed(names: Sequence[str]) -> str:
 def listed_with(values: Mapping[str, float]) -> str:
     """The names with their signed numbers, "a (+0.31) and b (-0.02)", the largest first."""
     ordered = sorted(values.items(), key=lambda item: -abs(item[1]))
-    return listed([f"{name} ({signed(value)})" for name, value in ordered])
+    return enumerated([f"{name} ({signed(value)})" for name, value in ordered])
 
 
 def above(interval: Interval, value: float = 0.0) -> bool:
     """Whether the whole interval is above the value, by more than rounding."""
-    return interval.low > value + ROUNDING
+    return interval.low > value + RATING_ROUNDING
 
 
 def below(interval: Interval, value: float = 0.0) -> bool:
     """Whether the whole interval is below the value, by more than rounding."""
-    return interval.high < value - ROUNDING
+    return interval.high < value - RATING_ROUNDING
 
 
 def replies(count: int) -> str:

@@ -1,6 +1,6 @@
 """Studies of metrics from the literature by name: `probes` and `robustness` have one function for each.
 
-A study takes a `ScoredSet` and returns a `StudyResult`, or None where the data it needs is missing.
+A study takes a `ScoredSet` and returns a `TableResult`, or None where the data it needs is missing.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import importlib
 
 from rejoinder.errors import UnknownNameError
-from rejoinder.trusting.study import ScoredSet, StudyResult
+from rejoinder.trusting.study import ScoredSet, TableResult
 
-STUDIES: dict[str, tuple[str, str]] = {
+PROBES: dict[str, tuple[str, str]] = {
     "length-bias": ("probes", "length_bias_study"),
     "missed-replies": ("probes", "missed_replies_study"),
     "spread": ("probes", "spread_study"),
@@ -22,10 +22,10 @@ STUDIES: dict[str, tuple[str, str]] = {
 """Name -> module of this package, and its function."""
 
 
-def run_study(name: str, scored: ScoredSet) -> StudyResult | None:
+def run_probe(name: str, scored: ScoredSet) -> TableResult | None:
     """The result of the named study."""
-    if name not in STUDIES:
-        raise UnknownNameError("study", name, [*STUDIES, "all"])
-    module, function = STUDIES[name]
-    result: StudyResult | None = getattr(importlib.import_module(f"rejoinder.trusting.{module}"), function)(scored)
+    if name not in PROBES:
+        raise UnknownNameError("study", name, [*PROBES, "all"])
+    module, function = PROBES[name]
+    result: TableResult | None = getattr(importlib.import_module(f"rejoinder.trusting.{module}"), function)(scored)
     return result

@@ -24,7 +24,7 @@ from rejoinder.show.plots import Figure
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 
-Cell = str | float | int | Interval
+ExperimentCell = str | float | int | Interval
 PAPER = re.compile(r"[^:]*\b(19|20)\d\d\b[^:]*")
 """A source that is one or more papers, which are cited by authors and year: "Lowe et al. 2017, Table 5"."""
 
@@ -69,7 +69,7 @@ class ScoredSet:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StudyResult(Result):
+class TableResult(Result):
     """A table, its figures, and the findings in words."""
 
     name: str
@@ -77,7 +77,7 @@ class StudyResult(Result):
     source: str
     """The paper's table or figure that the study follows."""
     header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[ExperimentCell, ...], ...]
     findings: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
 
@@ -123,7 +123,7 @@ class StudyResult(Result):
         return {"title": self.title, "source": self.source, "rows": rows, "findings": list(self.findings)}
 
 
-def shown(cell: Cell) -> str:
+def cell_text(cell: ExperimentCell) -> str:
     """A cell as text."""
     return Column("", bounds=2).text(cell)
 

@@ -34,10 +34,10 @@ from rejoinder.options import (
     verb,
 )
 from rejoinder.scoring.run import LocalRun, judges_limited
-from rejoinder.scoring.score import Choice, Metrics, choose
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
+from rejoinder.scoring.score_file import read_score_file
 from rejoinder.scoring.table import ScoreTable, json_ready
-from rejoinder.show.document import Answer, Block, Document, Result, Section, renamed
+from rejoinder.show.document import Block, Document, Result, Section, VerdictText, renamed
 from rejoinder.show.figures import Panel
 from rejoinder.show.plots import Figure
 from rejoinder.show.text import counted, interval_text, names_text
@@ -56,12 +56,12 @@ from rejoinder.trusting.human_scale import scale_of
 from rejoinder.trusting.judge_card import judge_studies
 from rejoinder.trusting.page import ceiling_blocks, contests_section, level_section, within_section
 from rejoinder.trusting.probes import jitter, scatter_panels
-from rejoinder.trusting.studies import STUDIES, run_study
-from rejoinder.trusting.study import ScoredSet, StudyResult
+from rejoinder.trusting.studies import PROBES, run_probe
+from rejoinder.trusting.study import ScoredSet, TableResult
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
-    from rejoinder.trusting.correlations import Agreement
+    from rejoinder.trusting.correlations import MetricTrust
     from rejoinder.trusting.pooled import PooledTrust
 
 # Which metric can be trusted on this data? Metric scores against human ratings, in one report.
@@ -72,7 +72,7 @@ FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
-class DimensionReport:
+class DimensionTrust:
     """How well metrics agree with people on one dimension."""
 
     scored: ScoredSet
@@ -80,7 +80,7 @@ class DimensionReport:
     utterance: LevelTable
     system: LevelTable | None
     within: tuple[WithinContext, ...]
-    studies: tuple[StudyResult, ...] = ()
+    studies: tuple[TableResult, ...] = ()
 
     @property
     def dimension(self) -> str:
@@ -131,7 +131,7 @@ class Trust(Result):
     """How well metrics agree with people."""
 
     judged: JudgedSet
-    dimensions: tuple[DimensionReport, ...]
+    dimensions: tuple[DimensionTrust, ...]
     signatures: Mapping[str, str]
     notes: tuple[str, ...] = ()
     seed: int = 0
@@ -179,7 +179,7 @@ class Trust(Result):
             "With 95 % intervals. 1: the metric ranks replies as people do; 0: its ranking has nothing to do with "
             "theirs."
         )
-        answer = Answer(self.sentences, first.utterance.panel(), caption)
+        answer = VerdictText(self.sentences, first.utterance.panel(), caption)
         parts = [Section(one.dimension, one.blocks()) for one in self.dimensions]
         judged = self.judged
         return Document(
@@ -202,7 +202,7 @@ class Trust(Result):
         plotted = tuple(
             one
             if any(study.name == "scatter" for study in one.studies)
-            else replace(one, studies=(*one.studies, *filter(None, [run_study("scatter", one.scored)])))
+            else replace(one, studies=(*one.studies, *filter(None, [run_probe("scatter", one.scored)])))
             for one in self.dimensions
         )
         return Result.page(replace(self, dimensions=plotted), texts=texts, title=title)
@@ -245,7 +245,7 @@ def trust(
             many="+",
         ),
     ],
-    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
     scores: Annotated[
         Sequence[str | Path],
         Option(
@@ -313,7 +313,7 @@ def trust(
     return pooled_trust(judged, metrics=metrics, kind=kind, unit=unit, fields=fields, on_error=on_error, **settings)
 
 
-def former_trust(judged: Any, metrics: Metrics | Choice | None = None, **settings: Any) -> Trust:
+def former_trust(judged: Any, metrics: Metrics | MetricChoice | None = None, **settings: Any) -> Trust:
     """`trust` with the arguments that `meta_evaluate` had."""
     probes = settings.pop("studies", ())
     return trust(judged, metrics=metrics, probes=probes, **settings)
@@ -321,7 +321,7 @@ def former_trust(judged: Any, metrics: Metrics | Choice | None = None, **setting
 
 def trust_on(
     rated: JudgedSet,
-    metrics: Metrics | Choice | None,
+    metrics: Metrics | MetricChoice | None,
     *,
     scores: Sequence[str | Path] = (),
     dimension: str | None = None,
@@ -335,7 +335,7 @@ def trust_on(
 ) -> Trust:
     """How well metrics agree with people on one judged set."""
     judged = rated.without_outliers() if remove_outliers else rated
-    wanted = Choice({}) if metrics is None and scores else choose(metrics)
+    wanted = MetricChoice({}) if metrics is None and scores else choose_metrics(metrics)
     settings: Any = {"seed": seed, "resamples": 1, "jobs": jobs, "quiet": quiet}
     run = LocalRun.of(Source(list(judged.examples)), wanted, name=judged.name, digest=False, **settings)
     with judges_limited(run.metrics.values(), max_cost, quiet=quiet):  # studies may ask a judge again
@@ -354,11 +354,11 @@ def trust_on(
     return Trust(judged, tuple(reports), signatures, told, seed, resamples, run.replies, run.metrics)
 
 
-def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str]) -> tuple[DimensionReport, list[str]]:
+def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str]) -> tuple[DimensionTrust, list[str]]:
     """The report, and the names of the studies whose data is missing."""
-    names = tuple(STUDIES) if "all" in studies else studies
-    results = {name: run_study(name, scored) for name in names}
-    report = DimensionReport(
+    names = tuple(PROBES) if "all" in studies else studies
+    results = {name: run_probe(name, scored) for name in names}
+    report = DimensionTrust(
         scored,
         # Outliers are the ratings that disagree most: agreement measured without them would be meaningless.
         human_ceiling(rated, scored.dimension, seed=scored.seed),
@@ -381,7 +381,7 @@ def _columns(
         columns, signatures = dict(table.scores), dict(table.signatures)
     lower_is_better: set[str] = set()
     for file in files:
-        table = read_scores(Path(file))
+        table = read_score_file(Path(file))
         for label, column in _joined(judged, table, file):
             if label in columns:
                 raise CallError(f"{file} has scores named {label!r}, which another metric or file already has")
@@ -451,7 +451,7 @@ def _coverage_notes(scored: ScoredSet) -> list[str]:
 # Which metric agrees with people, in words: what `rejoinder trust` says first, in every form of its output.
 
 
-def finding(dimension: DimensionReport) -> list[str]:
+def finding(dimension: DimensionTrust) -> list[str]:
     """Which metric agrees best with people on single replies, which may be as good, and which show no agreement."""
     level = dimension.utterance
     known = [row for row in level.rows if not math.isnan(row.measured[level.kind].interval.estimate)]
@@ -469,7 +469,7 @@ def finding(dimension: DimensionReport) -> list[str]:
     ]
 
 
-def _rivals(level: LevelTable, best: Agreement, others: Sequence[str]) -> Iterator[str]:
+def _rivals(level: LevelTable, best: MetricTrust, others: Sequence[str]) -> Iterator[str]:
     """Which metrics are not significantly worse than the best one."""
     if not others:
         return
@@ -488,7 +488,7 @@ def _rivals(level: LevelTable, best: Agreement, others: Sequence[str]) -> Iterat
         yield f"It is not significantly better than {names_text(rivals)}."
 
 
-def _unrelated(level: LevelTable, others: Sequence[Agreement]) -> Iterator[str]:
+def _unrelated(level: LevelTable, others: Sequence[MetricTrust]) -> Iterator[str]:
     """Which metrics show no agreement with people, or the opposite of it."""
     intervals = {row.metric: row.measured[level.kind].interval for row in others}
     opposite = [name for name, interval in intervals.items() if interval.high < 0]
@@ -499,7 +499,7 @@ def _unrelated(level: LevelTable, others: Sequence[Agreement]) -> Iterator[str]:
         yield f"No significant correlation with the ratings: {names_text(unrelated)}."
 
 
-def _people(dimension: DimensionReport) -> Iterator[str]:
+def _people(dimension: DimensionTrust) -> Iterator[str]:
     """How well raters agree with each other, where it is known."""
     ceiling = dimension.ceiling
     halves = ceiling.split_half_spearman if dimension.utterance.kind == "spearman" else ceiling.split_half_pearson

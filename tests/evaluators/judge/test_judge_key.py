@@ -312,17 +312,17 @@ def test_an_answer_that_an_earlier_version_kept_is_read_without_the_key(
 
 def test_the_service_answers_without_the_key(folder: Path, logged: pytest.LogCaptureFixture) -> None:
     testclient = pytest.importorskip("starlette.testclient")
-    from rejoinder.service.app import make_app
+    from rejoinder.service.app import scoring_app
 
     with serving(echoing) as server:
         judge = Judge(model="m", url=server.url, reason=True, samples=1)
-        with testclient.TestClient(make_app({"judge": judge}), raise_server_exceptions=False) as client:
+        with testclient.TestClient(scoring_app({"judge": judge}), raise_server_exceptions=False) as client:
             found = client.post("/explain", json={"context": ["Tea?"], "response": "Yes."})
             assert found.status_code == 200
             assert clean(found.text)
     with serving(lambda body, number: REFUSALS["message"]) as server:
         judge = Judge(model="m", url=server.url)
-        with testclient.TestClient(make_app({"judge": judge}), raise_server_exceptions=False) as client:
+        with testclient.TestClient(scoring_app({"judge": judge}), raise_server_exceptions=False) as client:
             assert clean(client.post("/score", json={"context": ["Tea?"], "response": "No."}).text)
     assert clean(logged.text)
 

@@ -14,7 +14,7 @@ from places import JUDGED
 from rated_items import RATINGS
 from rejoinder.errors import CallError, DataError
 from rejoinder.people.agreement import agree, read_ratings
-from rejoinder.types import Judgement
+from rejoinder.types import Rating
 
 NAMES = ["ann", "bo", "cy", "dot"]
 
@@ -187,5 +187,5 @@ def test_judgements_have_system_rater_and_time() -> None:
     from rejoinder.data.judged import RatingSource
 
     _, first = next(iter(RatingSource(long_rows()).judgements()))
-    assert first == Judgement("r0", "ann", "overall", 1.0, "A", "9:00")
+    assert first == Rating("r0", "ann", "overall", 1.0, "A", "9:00")
     assert rejoinder.agree is agree

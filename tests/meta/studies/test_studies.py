@@ -13,8 +13,8 @@ import pytest
 from places import DOCS, JUDGED
 from rejoinder.errors import UnknownNameError
 from rejoinder.registry import load
-from rejoinder.trusting.studies import STUDIES, run_study
-from rejoinder.trusting.study import ScoredSet, StudyResult
+from rejoinder.trusting.studies import PROBES, run_probe
+from rejoinder.trusting.study import ScoredSet, TableResult
 from rejoinder.trusting.trust import Trust, trust
 from study_sets import cells, example, scored_set, words
 
@@ -33,9 +33,9 @@ def small() -> ScoredSet:
     return scored_set(examples, rng.integers(1, 6, 60), scores, metrics, resamples=40)
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", PROBES)
 def test_every_study_is_a_table_with_findings_and_a_figure(name: str) -> None:
-    result = run_study(name, small())
+    result = run_probe(name, small())
     assert result is not None
     assert result.name == name
     assert result.title
@@ -49,31 +49,31 @@ def test_every_study_is_a_table_with_findings_and_a_figure(name: str) -> None:
     assert len(plain["rows"]) == len(result.rows)
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", PROBES)
 def test_a_study_of_too_little_is_none(name: str) -> None:
     scored = small()
-    assert run_study(name, scored.take(np.arange(5))) is None
+    assert run_probe(name, scored.take(np.arange(5))) is None
     nobody = scored_set(scored.judged.examples, scored.human, {"m": np.full(60, np.nan)})
-    assert run_study(name, nobody) is None
+    assert run_probe(name, nobody) is None
 
 
 def test_an_unknown_study_names_the_near_ones() -> None:
     with pytest.raises(UnknownNameError, match="length-bias"):
-        run_study("lenght-bias", small())
+        run_probe("lenght-bias", small())
 
 
 @pytest.fixture(scope="module")
 def zhao() -> Trust:
     if not ZHAO.exists():
         pytest.skip("the shared data are not here")
-    return trust(ZHAO, metrics=["bleu-2", "rouge-l", "length"], probes=tuple(STUDIES), resamples=30)
+    return trust(ZHAO, metrics=["bleu-2", "rouge-l", "length"], probes=tuple(PROBES), resamples=30)
 
 
 @pytest.mark.shared_data
 def test_studies_of_real_data_agree_with_each_other_and_with_the_tables(zhao: Trust) -> None:
     (report,) = zhao.dimensions
-    studies: dict[str, StudyResult] = {study.name: study for study in report.studies}
-    assert list(studies) == list(STUDIES)
+    studies: dict[str, TableResult] = {study.name: study for study in report.studies}
+    assert list(studies) == list(PROBES)
     for row in report.utterance.rows:
         linear, ranked = (row.measured[kind].interval.estimate for kind in ("pearson", "spearman"))
         assert cells(studies["scatter"], row.metric)["Pearson"] == pytest.approx(linear)
@@ -101,8 +101,8 @@ def test_the_page_about_studies_names_all_of_them_and_its_code_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert re.findall(r"^\| \[`([a-z-]+)`\]\(#", page, re.MULTILINE) == list(STUDIES)
-    assert re.findall(r"^## ([a-z-]+)$", page, re.MULTILINE) == list(STUDIES)
+    assert re.findall(r"^\| \[`([a-z-]+)`\]\(#", page, re.MULTILINE) == list(PROBES)
+    assert re.findall(r"^## ([a-z-]+)$", page, re.MULTILINE) == list(PROBES)
     scored = small()
     with (tmp_path / "judged.jsonl").open("w", encoding="utf-8") as file:
         for one, rating in zip(scored.judged.examples, scored.human.tolist(), strict=True):
@@ -123,7 +123,7 @@ def test_the_page_describes_every_column() -> None:
         re.findall(r"^## ([a-z-]+)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     )
     for name in ("length-bias", "missed-replies", "spread", "adversarial"):
-        result = run_study(name, small())
+        result = run_probe(name, small())
         assert result is not None
         for column in result.header[1:]:
             assert column.removeprefix("Pearson ").removeprefix("Spearman ") in sections[name], (name, column)

@@ -9,7 +9,7 @@ from rejoinder.registry import load
 from rejoinder.stats.intervals import Interval
 from rejoinder.trusting import robustness
 from rejoinder.trusting.robustness import adversarial_study, good_sample
-from rejoinder.trusting.study import ScoredSet, StudyResult
+from rejoinder.trusting.study import ScoredSet, TableResult
 from rejoinder.types import Example
 from study_sets import cells, example, scored_set
 
@@ -35,7 +35,7 @@ def scored_by(*names: str, examples: list[Example] | None = None) -> ScoredSet:
     return scored_set(examples, human, {name: metric.score(examples) for name, metric in metrics.items()}, metrics)
 
 
-def moves(result: StudyResult | None, metric: str, perturbation: str) -> Interval:
+def moves(result: TableResult | None, metric: str, perturbation: str) -> Interval:
     found = cells(result, metric, perturbation)["change"]
     assert isinstance(found, Interval)
     return found

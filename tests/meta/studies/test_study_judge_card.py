@@ -10,7 +10,7 @@ import pytest
 
 from judge_server import Reply, asked_reply, completion, serving, token
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.study import StudyResult
+from rejoinder.trusting.study import TableResult
 from rejoinder.trusting.trust import trust
 from running import Run, WriteLines
 
@@ -52,7 +52,7 @@ def respond(body: dict[str, Any], number: int) -> Reply:
     return completion(str(score), [token(str(score), shares)], tokens=(200, 2))
 
 
-def studies(url: str, spec: str = "") -> dict[str, StudyResult]:
+def studies(url: str, spec: str = "") -> dict[str, TableResult]:
     metric = spec or f'judge(model=m, url="{url}", price_read=5, price_written=10)'
     report = trust(records(), metrics={"j": metric}, resamples=200)
     return {study.name: study for study in report.dimensions[0].studies}

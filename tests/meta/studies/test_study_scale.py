@@ -10,8 +10,8 @@ from rejoinder.trusting.human_scale import (
     HumanScale,
     clipped,
     comparable,
+    enumerated,
     left_out,
-    listed,
     listed_with,
     normalised,
     of_true_systems,
@@ -92,9 +92,9 @@ def test_true_replies() -> None:
 
 
 def test_words() -> None:
-    assert listed([]) == ""
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert enumerated([]) == ""
+    assert enumerated(["a"]) == "a"
+    assert enumerated(["a", "b", "c"]) == "a, b and c"
     assert listed_with({"a": 0.1, "b": -0.25}) == "b (-0.25) and a (+0.10)"
     assert left_out(np.array([False])) == ""
     assert left_out(np.array([True])) == " 1 reply that equals a reference is left out."

@@ -17,10 +17,10 @@ from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.dialogues import pair_of
 from rejoinder.errors import CallError, DataError, NeedsError
-from rejoinder.evaluators.base import Evaluator, Fit
+from rejoinder.evaluators.base import Evaluator, EvaluatorFit
 from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST, OVERFLOW
-from rejoinder.evaluators.encoder.model import POOLINGS, PRESETS, Model, Settings
+from rejoinder.evaluators.encoder.model import POOLINGS, PRESETS, EncoderModel, EncoderSettings
 from rejoinder.evaluators.encoder.onnx import OnnxModel
 from rejoinder.evaluators.encoder.reading import FEATURES
 from rejoinder.evaluators.familiarity import Familiarity
@@ -84,7 +84,7 @@ class Encoder(Evaluator):
     scale: tuple[float, float] | None = None
     """The lowest and highest score that people could give; by default, the lowest and highest that they gave."""
 
-    model_: Model = dataclasses.field(init=False, repr=False, compare=False)
+    model_: EncoderModel = dataclasses.field(init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
@@ -137,7 +137,7 @@ class Encoder(Evaluator):
         model = self.model_
         width = 1 + len(FEATURES) if isinstance(model, OnnxModel) and model.has_features else 1
 
-        def read() -> tuple[Model, NDArray[np.float64]]:
+        def read() -> tuple[EncoderModel, NDArray[np.float64]]:
             found = np.full((len(batch), width), LOWEST)
             if pairs:
                 found[rows] = model.read(pairs) if isinstance(model, OnnxModel) else model.score(pairs)[:, None]
@@ -178,7 +178,7 @@ class Encoder(Evaluator):
         """The folder's model: with int8 weights if it has them, else full-precision ONNX, else torch."""
         for precision in ("int8", "fp32", "torch"):
             if (folder / WEIGHTS[precision]).is_file():
-                return {"model_": _load_model(folder, Settings.of(plain, folder), precision)}
+                return {"model_": _load_model(folder, EncoderSettings.of(plain, folder), precision)}
         raise DataError(f"holds no weights: expected one of {', '.join(WEIGHTS.values())}", file=str(folder))
 
     @classmethod
@@ -200,24 +200,26 @@ class Encoder(Evaluator):
             raise CallError(
                 "the evaluator is exported already: expected one just trained, or loaded with precision='torch'"
             )
-        from rejoinder.evaluators.encoder.onnx_export import Exported
+        from rejoinder.evaluators.encoder.onnx_export import ExportedModel
 
         exported = self.clone()
-        exported._remember({"model_": Exported.of(self.model_, quantise=quantise, trainable=trainable)}, fit)
+        exported._remember({"model_": ExportedModel.of(self.model_, quantise=quantise, trainable=trainable)}, fit)
         exported.save(folder)
 
-    def with_model(self, model: Model, data: TrainingData) -> Self:
+    def with_model(self, model: EncoderModel, data: TrainingData) -> Self:
         """The same evaluator, fitted with a model that was trained by other means than `fit` on these data."""
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
         contexts = data.contexts | self.inherited_contexts()
         familiarity = Familiarity.of(data)
         bounds = Bounds.of(data, familiarity)
-        fit = Fit(data.seed, data.digest, *counts, __version__, contexts, familiarity=familiarity, bounds=bounds)
+        fit = EvaluatorFit(
+            data.seed, data.digest, *counts, __version__, contexts, familiarity=familiarity, bounds=bounds
+        )
         self._remember({"model_": model}, fit)
         return self
 
 
-def _load_model(folder: Path, settings: Settings, precision: str) -> Model:
+def _load_model(folder: Path, settings: EncoderSettings, precision: str) -> EncoderModel:
     if precision != "torch":
         return OnnxModel.load(folder, settings, precision)
     require_extra("train", "a model that was not exported to ONNX")
