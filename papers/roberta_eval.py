@@ -29,7 +29,7 @@ from rejoinder.show.figures import PlotCurve
 from rejoinder.show.plots import line_plot, panels, standalone
 from rejoinder.show.text import number_text, signed
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
-from rejoinder.trusting.study import cell_text
+from rejoinder.trusting.probing import cell_text
 
 FOLDER, CURVE = "roberta-eval", "curve.jsonl"
 EPOCH = 18743

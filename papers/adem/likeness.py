@@ -9,7 +9,7 @@ from rejoinder.arrays import Bools
 from rejoinder.evaluators.adem.baselines import HUMAN, LEFT_OUT, HumanLikeness
 from rejoinder.trusting.cross_validation import cross_validate, trust_figures
 from rejoinder.trusting.experiments import LabelledSet
-from rejoinder.trusting.study import cell_text
+from rejoinder.trusting.probing import cell_text
 from rejoinder.types import Scores
 
 GENERIC = 3

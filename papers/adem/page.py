@@ -42,9 +42,9 @@ from rejoinder.trusting.cross_validation import leave_one_system_out, trust_figu
 from rejoinder.trusting.experiments import PUBLISHED, LabelledSet
 from rejoinder.trusting.human_scale import of_true_systems
 from rejoinder.trusting.label_curves import label_amounts
-from rejoinder.trusting.probes import length_bias_study as length_bias
-from rejoinder.trusting.probes import spread_study as score_spread
-from rejoinder.trusting.study import ScoredSet, TableResult, cell_text
+from rejoinder.trusting.probes import length_bias_probe as length_bias
+from rejoinder.trusting.probes import spread_probe as score_spread
+from rejoinder.trusting.probing import ScoredSet, TableResult, cell_text
 
 SETS = (*SEVERAL_SYSTEMS, "humod")
 SHOWN_EPOCHS = (0, 1, 2, 5, 10, 20, 30)

@@ -15,7 +15,7 @@ from rejoinder.stats.correlation_intervals import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.rater_intervals import split_half_interval
 from rejoinder.stats.systems import FixedSystems
-from rejoinder.trusting.study import cell_text
+from rejoinder.trusting.probing import cell_text
 from rejoinder.types import Scores
 
 HEADER = ("", "theirs, r", "ours, r", "ours, rho", "r without S_20", "rho without S_20", "r, one system left out")

@@ -54,7 +54,7 @@ from rejoinder.evaluators.am_fm import AmFm
 from rejoinder.metrics.embedding import EmbeddingAverage
 from rejoinder.metrics.pragmatic import Pm
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.study import cell_text
+from rejoinder.trusting.probing import cell_text
 from rejoinder.types import Example, Scores
 
 LAMBDAS = [round(0.1 * step, 1) for step in range(11)]

@@ -24,7 +24,7 @@ from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.registry import load
 from rejoinder.stats.correlation import correlate
 from rejoinder.trusting.correlations import system_level
-from rejoinder.trusting.study import ScoredSet, cell_text
+from rejoinder.trusting.probing import ScoredSet, cell_text
 from rejoinder.types import Scores
 
 SECTIONS = ("table_1",)

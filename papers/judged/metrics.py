@@ -17,8 +17,8 @@ from papers.published.liu2016 import CORPORA, TABLE_3, TABLE_4, TABLE_5
 from rejoinder.options import RESAMPLES
 from rejoinder.show.plots import panels
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
-from rejoinder.trusting.probes import length_bias_study as length_bias
-from rejoinder.trusting.study import ScoredSet, cell_text
+from rejoinder.trusting.probes import length_bias_probe as length_bias
+from rejoinder.trusting.probing import ScoredSet, cell_text
 
 SETS = (
     "zhao2020_dailydialog",

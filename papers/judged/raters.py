@@ -22,7 +22,7 @@ from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.rater_intervals import alpha_interval
 from rejoinder.stats.resampling import bootstrap_chunks, group_codes
 from rejoinder.trusting.cross_validation import merged_systems
-from rejoinder.trusting.study import cell_text
+from rejoinder.trusting.probing import cell_text
 from rejoinder.types import Scores
 
 SETS = ("zhao2020_dailydialog", "zhao2020_personachat", "usr_personachat", "humod")

@@ -25,9 +25,9 @@ from rejoinder.trusting.correlations import system_level
 from rejoinder.trusting.experiments import PUBLISHED
 from rejoinder.trusting.human_scale import of_true_systems
 from rejoinder.trusting.label_curves import low_resource
-from rejoinder.trusting.probes import missed_replies_study as missed_replies
-from rejoinder.trusting.probes import spread_study as spread
-from rejoinder.trusting.study import ScoredSet, cell_text
+from rejoinder.trusting.probes import missed_replies_probe as missed_replies
+from rejoinder.trusting.probes import spread_probe as spread
+from rejoinder.trusting.probing import ScoredSet, cell_text
 from rejoinder.types import Scores
 
 GUPTA = "gupta2019_dailydialog"

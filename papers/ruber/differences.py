@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from papers.ruber.models import SETS, TUNED
 from papers.ruber.study import Study
-from rejoinder.trusting.study import cell_text
+from rejoinder.trusting.probing import cell_text
 
 BLENDS = ("min", "geometric", "arithmetic")
 """All blends except max."""

@@ -26,7 +26,7 @@ from rejoinder.options import RESAMPLES
 from rejoinder.show.figures import PlotCurve
 from rejoinder.show.plots import line_plot, standalone
 from rejoinder.show.text import p_text
-from rejoinder.trusting.study import cell_text
+from rejoinder.trusting.probing import cell_text
 from rejoinder.types import Scores
 
 PARTS = ("s_R", "s_U", "arithmetic")

@@ -15,7 +15,7 @@ from papers.ruber.baselines import BASELINES, baselines
 from papers.ruber.models import OTHER, PRETRAINED, SETS, Models
 from papers.ruber.study import Study, check_encoders
 from papers.ruber.trainings import trainings
-from rejoinder.trusting.study import cell_text
+from rejoinder.trusting.probing import cell_text
 
 SCORES = ("s_R", "s_U", "min", "geometric", "arithmetic", "max")
 

@@ -83,7 +83,7 @@ def test_differences_have_one_row_per_pair(comparison: rejoinder.Comparison) -> 
 
 def test_scores_against_ratings(judged: rejoinder.Trust) -> None:
     assert judged.plot("meteor").svg.count("<circle") == len(judged.judged)
-    study = judged.dimensions[0].studies[0]
+    study = judged.dimensions[0].probes[0]
     assert study.plot().svg.count("<circle") == 2 * len(judged.judged)
 
 
@@ -117,7 +117,7 @@ def test_wrong_names_are_refused(comparison: rejoinder.Comparison, judged: rejoi
     with pytest.raises(UnknownNameError, match="illustrative"):
         judged.plot(dimension="quality")
     with pytest.raises(CallError, match="no figure"):
-        type(judged.dimensions[0].studies[0])("empty", "Empty", "us", (), ()).plot()
+        type(judged.dimensions[0].probes[0])("empty", "Empty", "us", (), ()).plot()
 
 
 def test_a_drawn_panel_has_one_mark_per_value() -> None:

@@ -33,8 +33,7 @@ from rejoinder.show.text import width
 from rejoinder.stats.intervals import Interval
 from rejoinder.training.calibrate import Calibrated
 from rejoinder.trusting.cross_validation import Experiment
-from rejoinder.trusting.studies import PROBES
-from rejoinder.trusting.study import TableResult
+from rejoinder.trusting.probing import PROBES, TableResult
 from rejoinder.types import Example
 
 BAD = "<script>bad()</script>"

@@ -299,7 +299,7 @@ def _undecided(comparison: Comparison) -> Iterator[str]:
 
 def _of_two(comparison: Comparison) -> Iterator[str]:
     (verdict,) = comparison.decisive_verdicts
-    found = claim(verdict.finding, f" on {verdict.metric}")
+    found = claim(verdict.facts, f" on {verdict.metric}")
     begins_with_a_name = verdict.outcome not in ("open", "untested")
     yield f"{found if begins_with_a_name else _capitalised(found)}."
     yield from _means(comparison, verdict)
@@ -379,8 +379,8 @@ def _best_of(best: str | None, unbeaten: Sequence[str], systems: Sequence[str], 
 def _closest_to_the_best(best: str | None, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """How large the lead of the best system is: over the one that comes closest."""
     if best is not None:
-        closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.finding.gap.estimate)
-        yield f"Its smallest lead: {claim(closest.finding)}."
+        closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.facts.gap.estimate)
+        yield f"Its smallest lead: {claim(closest.facts)}."
 
 
 def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:

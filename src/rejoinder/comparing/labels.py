@@ -73,7 +73,7 @@ class LabelDifference:
     @property
     def better(self) -> str | None:
         """The system that people would rate above the other; None where that is not settled."""
-        return self.finding.leader if self.outcome == "better" else None
+        return self.facts.leader if self.outcome == "better" else None
 
     @property
     def no_worse(self) -> str | None:
@@ -86,7 +86,7 @@ class LabelDifference:
         return outcome_of(self.p_adjusted, self.equivalence, self.no_worse)
 
     @property
-    def finding(self) -> VerdictFacts:
+    def facts(self) -> VerdictFacts:
         """What the sentence is made from."""
         leader = self.b if self.result.interval.estimate > 0 else self.a
         return VerdictFacts(
@@ -103,7 +103,7 @@ class LabelDifference:
 
     def sentence(self) -> str:
         """The verdict in words."""
-        words = claim(self.finding, "" if self.outcome in _NAMES_PEOPLE else " by people's ratings")
+        words = claim(self.facts, "" if self.outcome in _NAMES_PEOPLE else " by people's ratings")
         needed = f"; {self._needed()}" if self.outcome in ("open", "no worse") else ""
         return f"{words[0].upper()}{words[1:]}{needed}."
 

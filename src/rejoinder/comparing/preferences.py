@@ -64,10 +64,10 @@ def ranked_preferences(
         name, skipped = source.name, tuple(str(error) for error in source.skipped.values())
     if not judgements:
         raise DataError("has no preferences: expected at least one", file=name)
-    return _Judgements(judgements, seed, resamples).report(name, model, skipped)
+    return _Pairs(judgements, seed, resamples).report(name, model, skipped)
 
 
-class _Judgements:
+class _Pairs:
     """The preferences as arrays, one row per judgement."""
 
     def __init__(self, judgements: Sequence[Preference], seed: int, resamples: int) -> None:

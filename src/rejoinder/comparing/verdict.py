@@ -127,7 +127,7 @@ class Verdict:
         return Outcomes(shares.losses, shares.ties, shares.wins) if self.higher_is_better is False else shares
 
     @property
-    def finding(self) -> VerdictFacts:
+    def facts(self) -> VerdictFacts:
         """What the sentence is made from."""
         return VerdictFacts(
             a=self.a,
@@ -226,7 +226,7 @@ class Verdict:
 
 def verdict_sentence(verdict: Verdict) -> str:
     """The verdict in words, with its numbers and, if it is open, what would settle it."""
-    return f"{verdict.metric}: {claim(verdict.finding)}{needed_text(verdict)}."
+    return f"{verdict.metric}: {claim(verdict.facts)}{needed_text(verdict)}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ trust             which metric can be trusted on these data? Scores against huma
 correlations      how well metrics agree with people: over all replies, over systems, and within contexts
 pooled            the same over several judged sets
 page              its tables and figures as blocks of a document
-study             the input and the result of a study
-studies           studies by name
-human_scale       what studies share: the human scale, true replies, and wording
+probe             the input and the result of a probe
+probes           probes by name
+human_scale       what probes share: the human scale, true replies, and wording
 probes            what a metric rewards: length, missed replies, a narrow spread, and one dot per reply
 robustness        how agreement changes: noisy labels, damaged replies, true replies left out
 judge_card        what to ask of a judge before its scores are believed

@@ -23,7 +23,7 @@ from rejoinder.stats.rater_intervals import alpha_interval, one_against_rest_int
 from rejoinder.stats.raters import krippendorff_alpha, one_against_rest, perfect_correlation, split_half
 from rejoinder.stats.resampling import ALPHA, holm, significance_clusters
 from rejoinder.stats.systems import FixedSystems, SystemPairs, pairwise_accuracies
-from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.probing import ScoredSet
 from rejoinder.types import Scores
 
 ComparedMetrics = dict[tuple[int, int], tuple[Interval, float, float]]

@@ -29,7 +29,7 @@ from rejoinder.trusting.experiments import (
     SplitPart,
     named_evaluators,
 )
-from rejoinder.trusting.study import ExperimentCell, TableResult, cell_text
+from rejoinder.trusting.probing import TableCell, TableResult, cell_text
 from rejoinder.types import Dialogue, Scores
 
 # Out-of-fold scores: every reply is scored by an evaluator that was fitted on other contexts.
@@ -66,7 +66,7 @@ def cross_validate(
         for label, evaluator in evaluators.items()
         for part in parts
     ]
-    found, findings = CellRunner(folder, allow_leakage, quiet).run(cells)
+    found, sentences = CellRunner(folder, allow_leakage, quiet).run(cells)
     scores: dict[str, Scores] = {}
     rows: list[ExperimentRow] = []
     for place, label in enumerate(evaluators):
@@ -80,7 +80,7 @@ def cross_validate(
         "tested on the published split" if folds == PUBLISHED else f"tested on {folds} folds that share no context",
         table.header,
         table.rows,
-        (*_fold_findings(rows), *table.findings, *findings),
+        (*_fold_sentences(rows), *table.sentences, *sentences),
         _panels(rows, scores, tested),
         scores,
     )
@@ -126,7 +126,7 @@ def _fold_rows(
     ]
 
 
-def _fold_findings(rows: Sequence[ExperimentRow]) -> list[str]:
+def _fold_sentences(rows: Sequence[ExperimentRow]) -> list[str]:
     return [
         f"{row.label}: Pearson {cell_text(row.measure.pearson)}, Spearman {cell_text(row.measure.spearman)} over "
         f"{row.measure.replies} replies to {row.measure.contexts} contexts."
@@ -145,7 +145,7 @@ def _panels(rows: Sequence[ExperimentRow], scores: Mapping[str, Scores], tested:
     return (dots, *clouds)
 
 
-# The result of a study of learning: rows of correlations with people, next to published figures.
+# The result of an experiment: rows of correlations with people, next to published figures.
 
 
 KINDS = ("pearson", "spearman")
@@ -159,7 +159,7 @@ Published = Mapping[str, Mapping[Any, PublishedPair]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Experiment(TableResult):
-    """A study's table, figures and findings, with the scores that they are computed from."""
+    """An experiment's table, figures and sentences, with the scores that they are computed from."""
 
     scores: Mapping[str, Scores] = field(default_factory=dict)
     """Name of a fit -> one score per example of the test set; NaN where it was not tested."""
@@ -168,7 +168,7 @@ class Experiment(TableResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, one object per row."""
-        return {"study": self.name, **TableResult.to_dict(self)}
+        return {"experiment": self.name, "study": self.name, **TableResult.to_dict(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,24 +183,24 @@ class TrustFigures:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRow:
-    """A row of a study's table."""
+    """A row of an experiment's table."""
 
     label: str
     """The evaluator's label."""
     key: Hashable
     """The key of the published figures for this row."""
-    cells: tuple[ExperimentCell, ...]
+    cells: tuple[TableCell, ...]
     measure: TrustFigures
-    more: tuple[ExperimentCell, ...] = ()
+    more: tuple[TableCell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentTable:
-    """A header, rows, and findings on the published figures."""
+    """A header, rows, and sentences on the published figures."""
 
     header: tuple[str, ...]
-    rows: tuple[tuple[ExperimentCell, ...], ...]
-    findings: tuple[str, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+    sentences: tuple[str, ...]
 
 
 def trust_figures(
@@ -242,7 +242,7 @@ def experiment_table(
     return ExperimentTable(header, tuple(_cells(row, published) for row in rows), tuple(_without_row(rows, published)))
 
 
-def _cells(row: ExperimentRow, published: Published) -> tuple[ExperimentCell, ...]:
+def _cells(row: ExperimentRow, published: Published) -> tuple[TableCell, ...]:
     beside = published.get(row.label, {}).get(row.key, (np.nan, np.nan)) if published else ()
     ours = (row.measure.replies, row.measure.contexts, row.measure.pearson, row.measure.spearman)
     return (row.label, *row.cells, *ours, *beside, *row.more)
@@ -310,7 +310,7 @@ def leave_one_system_out(
         for part in parts
     ]
     faster = FASTER if merging else (*FASTER, MERGE)
-    found, findings = CellRunner(folder, allow_leakage, quiet, faster).run(cells)
+    found, sentences = CellRunner(folder, allow_leakage, quiet, faster).run(cells)
     runs = iter(found)
     scores: dict[str, Scores] = {}
     rows: list[ExperimentRow] = []
@@ -325,7 +325,7 @@ def leave_one_system_out(
         "Lowe et al. 2017, Table 5",
         table.header,
         table.rows,
-        (*_left_out_findings(rows), *merging, *table.findings, *findings),
+        (*_left_out_sentences(rows), *merging, *table.sentences, *sentences),
         tuple(_panel(rows, on) for on in (LEFT_OUT, ALL_SYSTEMS)),
         scores,
     )
@@ -396,7 +396,7 @@ def _left_out_rows(
     return [*rows, *means, row(AT_RANDOM, ALL_SYSTEMS, control)]
 
 
-def _left_out_findings(rows: Sequence[ExperimentRow]) -> list[str]:
+def _left_out_sentences(rows: Sequence[ExperimentRow]) -> list[str]:
     by_label: dict[str, dict[Any, TrustFigures]] = {}
     for row in rows:
         by_label.setdefault(row.label, {})[row.key] = row.measure

@@ -124,7 +124,7 @@ class CellRunner:
     """Ways to be done sooner, which are named if the fits will take long."""
 
     def run(self, cells: Sequence[FitCell]) -> tuple[list[Scores], list[str]]:
-        """The scores of each cell's test examples, and findings on leakage that was allowed.
+        """The scores of each cell's test examples, and sentences on leakage that was allowed.
 
         All cells are checked before the first is fitted. Cells that are already in the folder are not run again, and
         consecutive cells with the same training data share one fit.
@@ -135,7 +135,7 @@ class CellRunner:
             check.look_at(cell)
         with CellStore.opened(None if self.folder is None else Path(self.folder)) as store:
             self._run(cells, store)
-            return [store[cell] for cell in cells], check.findings()
+            return [store[cell] for cell in cells], check.sentences()
 
     def _run(self, cells: Sequence[FitCell], store: CellStore) -> None:
         fitted: tuple[str, Evaluator] | None = None
@@ -274,7 +274,7 @@ class LeakageCheck:
             "the training data of the model it starts from", cell, cell.evaluator.inherited_contexts().holds(cell.test)
         )
 
-    def findings(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """One sentence per source of leakage that was allowed."""
         return [
             f"Leakage, which was allowed ({self._allowed}): up to {leaked} of {tested} test replies have a context "

@@ -1,4 +1,4 @@
-"""What studies share: the human scale, true replies, and wording."""
+"""What probes share: the human scale, true replies, and wording."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from rejoinder.show.text import counted, signed
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.probing import ScoredSet
 from rejoinder.types import Example, Scores
 
 # The human rating scale, and metric scores mapped to it so that they can be compared with ratings.
 
 
 FEWEST = 10
-"""Fewest replies, scored by people and all metrics, that a study needs."""
+"""Fewest replies, scored by people and all metrics, that a probe needs."""
 MOST_STEPS = 10
 USUAL_STEPS = 4
 """A scale from 1 to 5 has four steps."""
@@ -102,7 +102,7 @@ def clipped(scored: ScoredSet, label: str, scale: HumanScale) -> Scores:
 #
 # A reply is true where it equals one of its references, up to case and spaces, or where its system has a name such as
 # "ground truth". A metric that compares with references gives replies of the first kind its maximum, however good or
-# bad the metric is, so studies of metrics leave them out, as the papers' data do.
+# bad the metric is, so probes of metrics leave them out, as the papers' data do.
 
 
 TRUE_SYSTEMS = frozenset({"ground truth", "original ground truth", "human", "true", "true reply", "true response"})
@@ -120,7 +120,7 @@ def of_true_systems(examples: Sequence[Example]) -> NDArray[np.bool_]:
 
 
 def left_out(own: NDArray[np.bool_]) -> str:
-    """The sentence that says how many replies a study leaves out; empty where there are none."""
+    """The sentence that says how many replies a probe leaves out; empty where there are none."""
     count = int(own.sum())
     verbs = ("equals", "is") if count == 1 else ("equal", "are")
     return f" {replies(count)} that {verbs[0]} a reference {verbs[1]} left out." if count else ""
@@ -138,7 +138,7 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-# Phrases that the findings of studies share: lists of names, counts, intervals above or below a value.
+# Phrases that the sentences of probes share: lists of names, counts, intervals above or below a value.
 
 
 RATING_ROUNDING = 1e-9

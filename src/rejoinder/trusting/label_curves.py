@@ -104,7 +104,7 @@ def label_amounts(
         for (_, draw), smaller in taken.items()
         for part in smaller
     ]
-    found, findings = CellRunner(folder, allow_leakage, quiet).run(cells)
+    found, sentences = CellRunner(folder, allow_leakage, quiet).run(cells)
     runs = iter(found)
     columns = {
         (label, amount, draw): gathered([next(runs) for _ in smaller], smaller, len(tested))
@@ -119,7 +119,7 @@ def label_amounts(
         "Lowe et al. 2017, Table 14; Zhao et al. 2020, Figure 2",
         table.header,
         table.rows,
-        (*_findings(curves, len(seeds)), *table.findings, *findings),
+        (*_sentences(curves, len(seeds)), *table.sentences, *sentences),
         (_panel(curves),),
         {f"{label}, {amount}, seed {draw}": column for (label, amount, draw), column in columns.items()},
     )
@@ -197,20 +197,20 @@ def _rows(curves: Mapping[str, Sequence[CurvePoint]]) -> list[ExperimentRow]:
     ]
 
 
-def _findings(curves: Mapping[str, Sequence[CurvePoint]], seeds: int) -> list[str]:
-    findings = []
+def _sentences(curves: Mapping[str, Sequence[CurvePoint]], seeds: int) -> list[str]:
+    sentences = []
     for label, curve in curves.items():
         most = curve[-1].mean.pearson.estimate
         enough = next((one for one in curve if one.mean.pearson.estimate >= ENOUGH * most), None)
         if enough is None or most <= 0:
-            findings.append(f"{label}: no positive correlation with people at any amount.")
+            sentences.append(f"{label}: no positive correlation with people at any amount.")
         else:
-            findings.append(
+            sentences.append(
                 f"{label}: {enough.labels:.0f} labels ({enough.amount}) reach Pearson "
                 f"{number_text(enough.mean.pearson.estimate)}, at least {ENOUGH:.0%} of the {number_text(most)} that "
                 f"{curve[-1].labels:.0f} labels reach."
             )
-    return [*findings, _seeds_text(seeds)]
+    return [*sentences, _seeds_text(seeds)]
 
 
 def _seeds_text(seeds: int) -> str:

@@ -34,7 +34,7 @@ from rejoinder.trusting.human_scale import (
     replies,
     scale_of,
 )
-from rejoinder.trusting.study import ExperimentCell, ScoredSet, TableResult
+from rejoinder.trusting.probing import ScoredSet, TableCell, TableResult
 from rejoinder.types import Example, Scores
 
 # Do metrics favour replies that are as long as the reference, although people do not? (Lowe et al. 2017, Table 8)
@@ -80,7 +80,7 @@ class LengthBias:
     spearman: Interval
 
 
-def length_bias_study(scored: ScoredSet) -> TableResult | None:
+def length_bias_probe(scored: ScoredSet) -> TableResult | None:
     """Mean scores of replies near to and far from the reference's length; None without enough of both."""
     own = own_references(scored.judged.examples)
     part = comparable(scored, ~own & [bool(example.references) for example in scored.judged.examples])
@@ -97,7 +97,7 @@ def length_bias_study(scored: ScoredSet) -> TableResult | None:
         "Lowe et al. 2017 (ADEM), Table 8; Liu et al. 2016, Table 5",
         LENGTH_BIAS_HEADER,
         tuple(_length_bias_row(bias) for bias in biases),
-        tuple(_length_bias_findings(part, biases, near, left_out(own & scored.complete))),
+        tuple(_length_bias_sentences(part, biases, near, left_out(own & scored.complete))),
         (
             IntervalPanel(
                 f"How much higher replies within {NEAR} words of the reference's length score, on the human scale",
@@ -169,7 +169,7 @@ def welch_p_value(first: Scores, second: Scores) -> float:
     return float(ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue)
 
 
-def _length_bias_row(bias: LengthBias) -> tuple[ExperimentCell, ...]:
+def _length_bias_row(bias: LengthBias) -> tuple[TableCell, ...]:
     p_value = PValue(bias.p_value)
     return (bias.name, bias.near, bias.far, bias.difference, p_value, bias.beyond, bias.pearson, bias.spearman)
 
@@ -178,7 +178,7 @@ def _is_length(part: ScoredSet, label: str) -> bool:
     return (part.metrics[label].name if label in part.metrics else label) == "length"
 
 
-def _length_bias_findings(
+def _length_bias_sentences(
     part: ScoredSet, biases: Sequence[LengthBias], near: NDArray[np.bool_], remark: str
 ) -> list[str]:
     people, *metrics = biases
@@ -247,7 +247,7 @@ class HighAndLow:
     low: Bools
 
 
-def missed_replies_study(scored: ScoredSet) -> TableResult | None:
+def missed_replies_probe(scored: ScoredSet) -> TableResult | None:
     """How many good replies each metric scores low, and bad ones high; None where people rate none high."""
     own = own_references(scored.judged.examples)
     part = comparable(scored, ~own)
@@ -268,7 +268,7 @@ def missed_replies_study(scored: ScoredSet) -> TableResult | None:
         "Lowe et al. 2017 (ADEM), Table 6",
         MISSED_HEADER,
         rows,
-        tuple(_missed_findings(part, scale, people, metrics, overlap, left_out(own & scored.complete))),
+        tuple(_missed_sentences(part, scale, people, metrics, overlap, left_out(own & scored.complete))),
         (
             IntervalPanel("Share of the good replies that each metric scores low", tuple(missed.items())),
             IntervalPanel("Share of the bad replies that each metric scores high", tuple(praised.items())),
@@ -309,11 +309,11 @@ def _missed_row(
     overlap: Sequence[str],
     missed: Interval,
     praised: Interval,
-) -> tuple[ExperimentCell, ...]:
+) -> tuple[TableCell, ...]:
     own = metrics[label]
     overlap_low, overlap_high = _by_overlap(metrics, overlap)
     forgotten, own_missed = people.high & overlap_low, people.high & own.low
-    against: tuple[ExperimentCell, ...] = ("-", "-", "-")
+    against: tuple[TableCell, ...] = ("-", "-", "-")
     if overlap and label not in overlap:
         against = (
             int(forgotten.sum()),
@@ -345,7 +345,7 @@ def _share(marks: Bools, among: Bools, part: ScoredSet) -> Interval:
     return mean_interval(shares, contexts, part.resamples, seed=part.seed, limits=(0.0, 1.0))
 
 
-def _missed_findings(
+def _missed_sentences(
     part: ScoredSet,
     scale: HumanScale,
     people: HighAndLow,
@@ -367,10 +367,10 @@ def _missed_findings(
         )
     else:
         sentences.append(f"Every metric misses {missed[most]:,} of the {good:,} good replies.")
-    return sentences + _overlap_findings(part, people, metrics, overlap)
+    return sentences + _overlap_sentences(part, people, metrics, overlap)
 
 
-def _overlap_findings(
+def _overlap_sentences(
     part: ScoredSet, people: HighAndLow, metrics: Mapping[str, HighAndLow], overlap: Sequence[str]
 ) -> list[str]:
     others = [label for label in metrics if label not in overlap]
@@ -423,7 +423,7 @@ class RescaledMetric:
     values: Scores
 
 
-def spread_study(scored: ScoredSet) -> TableResult | None:
+def spread_probe(scored: ScoredSet) -> TableResult | None:
     """The standard deviations of metrics and people, on the human scale."""
     part = comparable(scored)
     if part is None:
@@ -438,7 +438,7 @@ def spread_study(scored: ScoredSet) -> TableResult | None:
         "Zhao et al. 2020, Figure 3 and Table 3",
         SPREAD_HEADER,
         tuple(_spread_row(column, ratio, scale) for column, ratio in zip(columns, ratios, strict=True)),
-        tuple(_spread_findings(columns, ratios, scale)),
+        tuple(_spread_sentences(columns, ratios, scale)),
         (
             HistogramPanel(
                 "Scores with each metric's range mapped to the human scale and its mean moved to the human mean",
@@ -487,7 +487,7 @@ def _near_mean(values: Scores, scale: HumanScale) -> float:
     return float(np.mean(np.abs(values - values.mean()) <= scale.step / 2 + RATING_ROUNDING))
 
 
-def _spread_row(column: RescaledMetric, ratio: Interval, scale: HumanScale) -> tuple[ExperimentCell, ...]:
+def _spread_row(column: RescaledMetric, ratio: Interval, scale: HumanScale) -> tuple[TableCell, ...]:
     return (
         column.label,
         column.range,
@@ -499,7 +499,7 @@ def _spread_row(column: RescaledMetric, ratio: Interval, scale: HumanScale) -> t
     )
 
 
-def _spread_findings(columns: list[RescaledMetric], ratios: list[Interval], scale: HumanScale) -> list[str]:
+def _spread_sentences(columns: list[RescaledMetric], ratios: list[Interval], scale: HumanScale) -> list[str]:
     people, *metrics = columns
     with_ratio = list(zip(metrics, ratios[1:], strict=True))
     sentences = [
@@ -526,11 +526,11 @@ def _spread_findings(columns: list[RescaledMetric], ratios: list[Interval], scal
 MOST_DOTS = 1000
 PERMUTATIONS = 1999
 PILED = 0.2
-"""A finding names a score that at least this share of the replies has."""
+"""A sentence names a score that at least this share of the replies has."""
 SCATTER_HEADER = ("metric", "Pearson", "p of Pearson", "Spearman", "p of Spearman", "replies")
 
 
-def scatter_study(scored: ScoredSet) -> TableResult | None:
+def scatter_probe(scored: ScoredSet) -> TableResult | None:
     """One plot per metric, with the two coefficients."""
     part = comparable(scored)
     if part is None:
@@ -544,7 +544,7 @@ def scatter_study(scored: ScoredSet) -> TableResult | None:
     )
     source = "Lowe et al. 2017 (ADEM), Figure 3; Liu et al. 2016, Figure 1; Tao et al. 2018 (RUBER), Figure 4"
     return TableResult(
-        "scatter", "Scores against people", source, SCATTER_HEADER, rows, tuple(_scatter_findings(part, scale)), panels
+        "scatter", "Scores against people", source, SCATTER_HEADER, rows, tuple(_scatter_sentences(part, scale)), panels
     )
 
 
@@ -577,12 +577,12 @@ def _p_values(part: ScoredSet, kind: str) -> list[PValue]:
     return [PValue(p_value) for p_value in found]
 
 
-def _scatter_row(part: ScoredSet, label: str, p_linear: PValue, p_ranked: PValue) -> tuple[ExperimentCell, ...]:
+def _scatter_row(part: ScoredSet, label: str, p_linear: PValue, p_ranked: PValue) -> tuple[TableCell, ...]:
     linear, ranked = (correlate(part.oriented(label), part.human, kind) for kind in ("pearson", "spearman"))
     return (label, linear.coefficient, p_linear, ranked.coefficient, p_ranked, linear.n)
 
 
-def _scatter_findings(part: ScoredSet, scale: HumanScale) -> list[str]:
+def _scatter_sentences(part: ScoredSet, scale: HumanScale) -> list[str]:
     sentences = [
         f"Dots are jittered along the human axis by noise of standard deviation {jitter(scale):g}, so that equal "
         "ratings do not hide each other; the coefficients use the ratings without noise."

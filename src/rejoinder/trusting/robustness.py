@@ -36,7 +36,7 @@ from rejoinder.trusting.human_scale import (
     replies,
     scale_of,
 )
-from rejoinder.trusting.study import ExperimentCell, ScoredSet, TableResult
+from rejoinder.trusting.probing import ScoredSet, TableCell, TableResult
 from rejoinder.types import Example, Scores
 
 # How noise on the labels and rounding of the scores change a correlation (Zhao et al. 2020, appendix D).
@@ -65,7 +65,7 @@ class NoiseTrials:
     rounded: Floats  # (metrics,): of scores rounded to whole steps, without noise
 
 
-def noise_study(scored: ScoredSet) -> TableResult | None:
+def noise_probe(scored: ScoredSet) -> TableResult | None:
     """Correlations over a hundred draws of noise per strength, and correlations of rounded scores."""
     part = comparable(scored)
     if part is None:
@@ -76,7 +76,7 @@ def noise_study(scored: ScoredSet) -> TableResult | None:
     panels = [_noise_panel(part, table) for table in trials]
     title, source = "Noise on labels, rounding of scores", "Zhao et al. 2020, appendix D"
     return TableResult(
-        "noise", title, source, NOISE_HEADER, tuple(rows), tuple(_noise_findings(part, trials)), tuple(panels)
+        "noise", title, source, NOISE_HEADER, tuple(rows), tuple(_noise_sentences(part, trials)), tuple(panels)
     )
 
 
@@ -113,7 +113,7 @@ def _trials(part: ScoredSet, scale: HumanScale, kind: str) -> NoiseTrials:
     return NoiseTrials(kind, np.stack(drawn), np.array(rounded))
 
 
-def _noise_row(label: str, place: int, table: NoiseTrials) -> tuple[ExperimentCell, ...]:
+def _noise_row(label: str, place: int, table: NoiseTrials) -> tuple[TableCell, ...]:
     exact, *means = table.drawn[:, :, place].mean(axis=1).tolist()
     spread = float(table.drawn[-1, :, place].std(ddof=1))
     return (label, table.kind.capitalize(), exact, *means, spread, float(table.rounded[place]))
@@ -140,7 +140,7 @@ def _noise_panel(part: ScoredSet, table: NoiseTrials) -> LinePanel:
     )
 
 
-def _noise_findings(part: ScoredSet, trials: list[NoiseTrials]) -> list[str]:
+def _noise_sentences(part: ScoredSet, trials: list[NoiseTrials]) -> list[str]:
     labels, table = list(part.scores), trials[-1]
     exact, noisy = table.drawn[0, 0], table.drawn[-1].mean(axis=0)
     known = np.flatnonzero(~np.isnan(exact))
@@ -218,7 +218,7 @@ class PerturbedReplies:
     answered: Sequence[TokenWords]
 
 
-def adversarial_study(scored: ScoredSet) -> TableResult | None:
+def adversarial_probe(scored: ScoredSet) -> TableResult | None:
     """The change of scores under each perturbation; None where no metric can score new replies."""
     own = own_references(scored.judged.examples)
     part = comparable(scored, ~own)
@@ -239,7 +239,7 @@ def adversarial_study(scored: ScoredSet) -> TableResult | None:
         "Sai et al. 2019",
         ADVERSARIAL_HEADER,
         tuple(_adversarial_row(effect) for effect in effects),
-        tuple(_adversarial_findings(effects, sample, left_out(own & scored.complete))),
+        tuple(_adversarial_sentences(effects, sample, left_out(own & scored.complete))),
         tuple(_adversarial_panel(label, [effect for effect in effects if effect.metric == label]) for label in metrics),
     )
 
@@ -328,7 +328,7 @@ def _effect(
     )
 
 
-def _adversarial_row(effect: PerturbationEffect) -> tuple[ExperimentCell, ...]:
+def _adversarial_row(effect: PerturbationEffect) -> tuple[TableCell, ...]:
     numbers = (effect.n, effect.before, effect.after, effect.moves, effect.flips, effect.unmoved)
     return (effect.metric, effect.perturbation.name, *numbers)
 
@@ -338,16 +338,16 @@ def _adversarial_panel(label: str, effects: Sequence[PerturbationEffect]) -> Int
     return IntervalPanel(f"{label}: change of its score, in its standard deviations", rows)
 
 
-def _adversarial_findings(effects: Sequence[PerturbationEffect], sample: PerturbedReplies, remark: str) -> list[str]:
+def _adversarial_sentences(effects: Sequence[PerturbationEffect], sample: PerturbedReplies, remark: str) -> list[str]:
     metrics = dict.fromkeys(effect.metric for effect in effects)
     return [
         f"{replies(len(sample.rows))} that people rate at the median or above were perturbed. A trustworthy metric "
         f"lowers its score for every perturbation except the last, punctuation removed.{remark}",
-        *(_finding([effect for effect in effects if effect.metric == label]) for label in metrics),
+        *(_sentence([effect for effect in effects if effect.metric == label]) for label in metrics),
     ]
 
 
-def _finding(effects: Sequence[PerturbationEffect]) -> str:
+def _sentence(effects: Sequence[PerturbationEffect]) -> str:
     """One metric in one sentence."""
     damaging = [effect for effect in effects if effect.perturbation.lowers and not np.isnan(effect.moves.estimate)]
     if not damaging:
@@ -503,7 +503,7 @@ class TrueReplyEffect:
     change: Interval
 
 
-def without_true_replies_study(scored: ScoredSet) -> TableResult | None:
+def without_true_replies_probe(scored: ScoredSet) -> TableResult | None:
     """Correlations with and without true replies; None where there are none, or too few others."""
     part = comparable(scored)
     if part is None:
@@ -520,7 +520,7 @@ def without_true_replies_study(scored: ScoredSet) -> TableResult | None:
         "Zhao et al. 2020, Table 1",
         WITHOUT_TRUE_HEADER,
         tuple(rows),
-        tuple(_without_true_findings(list(part.scores), changes, equal, named)),
+        tuple(_without_true_sentences(list(part.scores), changes, equal, named)),
         tuple(
             IntervalPanel(
                 f"{kind.capitalize()} without true replies, minus that with them",
@@ -551,8 +551,8 @@ def _changes(part: ScoredSet, true: NDArray[np.bool_]) -> dict[str, dict[str, Tr
 
 def _without_true_row(
     label: str, changes: dict[str, dict[str, TrueReplyEffect]], part: ScoredSet, true: NDArray[np.bool_]
-) -> tuple[ExperimentCell, ...]:
-    cells: list[ExperimentCell] = []
+) -> tuple[TableCell, ...]:
+    cells: list[TableCell] = []
     for kind in KINDS:
         found = changes[label][kind]
         cells += [found.of_all, found.without, found.change]
@@ -560,12 +560,12 @@ def _without_true_row(
     return (label, *cells, float(scores.std(ddof=1)), float(scores[~true].std(ddof=1)))
 
 
-def _people_row(part: ScoredSet, true: NDArray[np.bool_]) -> tuple[ExperimentCell, ...]:
+def _people_row(part: ScoredSet, true: NDArray[np.bool_]) -> tuple[TableCell, ...]:
     spreads = (float(part.human.std(ddof=1)), float(part.human[~true].std(ddof=1)))
     return (PEOPLE, 1.0, 1.0, "-", 1.0, 1.0, "-", *spreads)
 
 
-def _without_true_findings(
+def _without_true_sentences(
     labels: Sequence[str],
     changes: dict[str, dict[str, TrueReplyEffect]],
     equal: NDArray[np.bool_],

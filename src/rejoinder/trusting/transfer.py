@@ -85,7 +85,7 @@ def transfer(
         for direction in directions
         for part in direction.parts
     ]
-    found, findings = CellRunner(folder, allow_leakage, quiet).run(cells)
+    found, sentences = CellRunner(folder, allow_leakage, quiet).run(cells)
     runs = iter(found)
     columns = {
         (label, direction.source, direction.target): gathered(
@@ -105,7 +105,7 @@ def transfer(
         "Zhao et al. 2020, Table 4; Tao et al. 2018, Table 4",
         table.header,
         table.rows,
-        (*_findings(rows), *_dropped(directions), *table.findings, *findings),
+        (*_sentences(rows), *_dropped(directions), *table.sentences, *sentences),
         (_panel(rows),),
         {f"{label}, {source} to {target}": column for (label, source, target), column in columns.items()},
     )
@@ -186,17 +186,17 @@ def _cell(
     return FitCell(label, evaluator, train, test, dialogues, seed, direction.source, direction.target)
 
 
-def _findings(rows: Sequence[ExperimentRow]) -> list[str]:
-    findings = []
+def _sentences(rows: Sequence[ExperimentRow]) -> list[str]:
+    sentences = []
     for label in dict.fromkeys(row.label for row in rows):
         own = [row for row in rows if row.label == label]
         home = [row.measure.pearson.estimate for row in own if row.cells[0] == row.cells[1]]
         away = [row.measure.pearson.estimate for row in own if row.cells[0] != row.cells[1]]
-        findings.append(
+        sentences.append(
             f"{label}: mean Pearson {number_text(float(np.mean(home)))} on the corpus it was trained on, "
             f"{number_text(float(np.mean(away)))} on another."
         )
-    return findings
+    return sentences
 
 
 def _dropped(directions: Sequence[TransferDirection]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The code in docs/reference/learning-studies.md runs as it stands."""
+"""The code in docs/reference/experiments.md runs as it stands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from places import DOCS
 
-PAGE = DOCS / "reference" / "learning-studies.md"
+PAGE = DOCS / "reference" / "experiments.md"
 
 
 def write_judged(path: Path, dimension: str, contexts: int, name: str) -> None:

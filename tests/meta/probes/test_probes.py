@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from places import DOCS, JUDGED
+from probe_sets import cells, example, scored_set, words
 from rejoinder.errors import UnknownNameError
 from rejoinder.registry import load
-from rejoinder.trusting.studies import PROBES, run_probe
-from rejoinder.trusting.study import ScoredSet, TableResult
+from rejoinder.trusting.probing import PROBES, ScoredSet, TableResult, run_probe
 from rejoinder.trusting.trust import Trust, trust
-from study_sets import cells, example, scored_set, words
 
-PAGE = DOCS / "reference" / "studies.md"
+PAGE = DOCS / "reference" / "probes.md"
 ZHAO = JUDGED / "zhao2020_dailydialog.jsonl.gz"
 
 
@@ -40,7 +39,7 @@ def test_every_study_is_a_table_with_findings_and_a_figure(name: str) -> None:
     assert result.name == name
     assert result.title
     assert result.source
-    assert result.findings
+    assert result.sentences
     assert result.panels
     assert len(set(result.header)) == len(result.header)
     assert all(len(row) == len(result.header) for row in result.rows)
@@ -72,7 +71,7 @@ def zhao() -> Trust:
 @pytest.mark.shared_data
 def test_studies_of_real_data_agree_with_each_other_and_with_the_tables(zhao: Trust) -> None:
     (report,) = zhao.dimensions
-    studies: dict[str, TableResult] = {study.name: study for study in report.studies}
+    studies: dict[str, TableResult] = {study.name: study for study in report.probes}
     assert list(studies) == list(PROBES)
     for row in report.utterance.rows:
         linear, ranked = (row.measured[kind].interval.estimate for kind in ("pearson", "spearman"))
@@ -81,19 +80,19 @@ def test_studies_of_real_data_agree_with_each_other_and_with_the_tables(zhao: Tr
         assert cells(studies["without-true-replies"], row.metric)["Spearman"] == pytest.approx(ranked)
         assert cells(studies["noise"], row.metric, "Spearman")["exact"] == pytest.approx(ranked)
     # The data has one true reply for each of 100 contexts, and it is the reference.
-    assert studies["without-true-replies"].findings[0].startswith("100 replies of 900 are true ones: 100 equal")
-    assert "100 replies that equal a reference are left out" in studies["length-bias"].findings[0]
-    assert studies["missed-replies"].findings[0].startswith("Of 800 replies")
+    assert studies["without-true-replies"].sentences[0].startswith("100 replies of 900 are true ones: 100 equal")
+    assert "100 replies that equal a reference are left out" in studies["length-bias"].sentences[0]
+    assert studies["missed-replies"].sentences[0].startswith("Of 800 replies")
 
 
 @pytest.mark.shared_data
 def test_overlap_metrics_on_real_data_do_what_the_papers_say(zhao: Trust) -> None:
-    studies = {study.name: study for study in zhao.dimensions[0].studies}
+    studies = {study.name: study for study in zhao.dimensions[0].probes}
     # Zhao et al. 2020, Table 1: referenced metrics lose most of their correlation without true replies.
     without = cells(studies["without-true-replies"], "bleu-2")
     assert without["Pearson without"] < without["Pearson"] / 2
     # Liu et al. 2016, Table 5: BLEU favours replies of the reference's length, people hardly do.
-    assert any("more than people do: bleu-2" in finding for finding in studies["length-bias"].findings)
+    assert any("more than people do: bleu-2" in finding for finding in studies["length-bias"].sentences)
     assert cells(studies["adversarial"], "length", "shuffle")["share unchanged"] == 1
 
 

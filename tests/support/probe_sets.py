@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rejoinder.data.judged import JudgedSet
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import load
-from rejoinder.trusting.study import ScoredSet, TableResult
+from rejoinder.trusting.probing import ScoredSet, TableResult
 from rejoinder.types import Example, JudgedExample
 
 BLEU: Metric = load("bleu-2")

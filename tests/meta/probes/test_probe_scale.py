@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from probe_sets import BLEU, example, scored_set
 from rejoinder.registry import load
 from rejoinder.trusting.human_scale import (
     HumanScale,
@@ -18,7 +19,6 @@ from rejoinder.trusting.human_scale import (
     own_references,
     scale_of,
 )
-from study_sets import BLEU, example, scored_set
 
 NAN = float("nan")
 

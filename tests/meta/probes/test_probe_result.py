@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rejoinder.trusting.study import PValue, TableResult
+from rejoinder.trusting.probing import PValue, TableResult
 
 
 def test_a_small_p_value_is_shown_as_a_bound() -> None:

@@ -19,8 +19,7 @@ from rejoinder.show.figures import HistogramPanel, IntervalPanel, LinePanel, Pan
 from rejoinder.show.html import blocks_html
 from rejoinder.show.plots import drawn_panel
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.studies import PROBES
-from rejoinder.trusting.study import TableResult
+from rejoinder.trusting.probing import PROBES, TableResult
 from rejoinder.trusting.trust import Trust, trust
 from scored_replies import HOSTILE
 
@@ -71,13 +70,13 @@ def titles(html: str, level: int) -> list[str]:
 def test_every_part_is_a_section() -> None:
     made = report()
     html = made.page()
-    studies = [study.title for study in made.dimensions[0].studies]
+    studies = [study.title for study in made.dimensions[0].probes]
     assert len(studies) == len(PROBES)
     details = ["Metric against metric", "Agreement between raters", "Notes, signatures and terms"]
     top = "Spearman correlation with people over single replies"
     assert titles(html, 2) == [top, "Single replies", "Systems", "Within contexts", *studies, *details]
     assert html.count("<svg viewBox") == 1 + 1 + 3 + 3 + 2 + sum(
-        len(study.panels) for study in made.dimensions[0].studies
+        len(study.panels) for study in made.dimensions[0].probes
     )
 
 
@@ -92,8 +91,8 @@ def test_numbers_are_those_of_the_report() -> None:
     assert f"{dimension.ceiling.alpha:.3f}" in text
     for signature in made.signatures.values():
         assert signature in text
-    for study in dimension.studies:
-        for finding in study.findings:
+    for study in dimension.probes:
+        for finding in study.sentences:
             assert escape(finding) in text
     assert "seed 0, 40 resamples" in text
 
