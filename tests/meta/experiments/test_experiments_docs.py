@@ -46,4 +46,4 @@ def test_the_code_of_the_page_runs(
     printed = capsys.readouterr().out
     for words in ("60 of 60 test replies", "all folds", "at random", "30 labels", "theirs", "split is by reply"):
         assert words in printed
-    assert len((tmp_path / "study" / "cells.jsonl").read_text().splitlines()) == 5
+    assert len((tmp_path / "experiment" / "cells.jsonl").read_text().splitlines()) == 5
