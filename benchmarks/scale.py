@@ -242,7 +242,9 @@ def made_up_scores(path: Path, count: int) -> Path:
         columns = {"id": (rows // 2).astype(str), "system": np.array(["A", "B"])[rows % 2], "context": rows // 2}
         frame = pl.DataFrame({**columns, "dialogue": np.zeros(span.count, np.int64), **scores})
         frame.select(*columns, "dialogue", scores=pl.struct(*scores)).write_parquet(folder.part(number))
-    folder.finish(replace(planned, meta={"signatures": signatures, "ranges": {"share": [0, 1], "length": [0, None]}}))
+    folder.finish(
+        replace(planned, metadata={"signatures": signatures, "ranges": {"share": [0, 1], "length": [0, None]}})
+    )
     return path
 
 

@@ -43,7 +43,7 @@ INTRODUCTION = f"""\
 # RoBERTa-eval as published, on a CPU
 
 Zhao et al. 2020 fine-tune RoBERTa-large in two stages: first to score true replies above random ones, without labels,
-then to predict human scores. `rejoinder train encoder --preset paper` follows their settings: a batch of 3, a learning
+then to predict ratings. `rejoinder train encoder --preset paper` follows their settings: a batch of 3, a learning
 rate of 3e-6, {_PAPER.ranking.epochs} epochs of ranking, and up to {_PAPER.regression.epochs} epochs on labels. The
 margin and the pooling, which the paper does not give, are ours. This page shows how far these settings come on a CPU
 with encoders that are a fraction of its size (355 million parameters): all-mpnet-base-v2 (12 layers, 109 million) and

@@ -222,7 +222,7 @@ def main(given: Sequence[str] | None = None) -> None:
     coverage = found_out.coverage
     bounds = f"[{coverage.low:.1%}, {coverage.high:.1%}]"
     print(
-        f"\n90 % intervals contain {coverage.estimate:.1%} {bounds} of the human scores; mean length "
+        f"\n90 % intervals contain {coverage.estimate:.1%} {bounds} of the ratings; mean length "
         f"{found_out.width:.2f}, mean error {found_out.error:.2f}"
     )
 

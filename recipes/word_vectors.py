@@ -256,7 +256,7 @@ def print_areas(label: str, vectors: WordVectors, tasks: dict[str, Matching]) ->
 
 
 def judged(data: Path, name: str, dimension: str, most: int) -> pl.DataFrame:
-    """Judged replies with the mean human score; a sample where there are more than `most`."""
+    """Judged replies with the mean rating; a sample where there are more than `most`."""
     rows = read_rows(data / "judged" / f"{name}.jsonl.gz")
     human = pl.col("scores").struct.field(dimension).list.mean().alias("human")
     context = pl.col("context").list.join("\n").alias("context")

@@ -95,13 +95,13 @@ scale from 0 to 1. Those that Zhao et al. print for s_U and for the blend are to
 1 to 5, which is likely theirs, ours would be four times as large."""
 
 FIGURE_1_TEXT = """\
-## s_U by human score
+## s_U by rating
 
-As in Figure 1 of Tao et al., replies are divided by their human score into five groups of equal size, lowest first; the
+As in Figure 1 of Tao et al., replies are divided by their rating into five groups of equal size, lowest first; the
 figure shows the mean s_U of each group. The paper uses true replies only, of which there are too few here, and gives no
 numbers.
 
-![mean s_U by fifth of human scores](ruber-quantiles.svg)"""
+![mean s_U by fifth of ratings](ruber-quantiles.svg)"""
 
 DIFFERENCES_TEXT = """\
 ## Blends, parts and labels
@@ -242,7 +242,7 @@ def without_true(study: Study, document: Document) -> None:
 
 
 def figure_1(study: Study, document: Document) -> None:
-    """Mean s_U by fifth of human scores."""
+    """Mean s_U by fifth of ratings."""
     lines, rows = [], []
     short = {"DailyDialog": "DD", "PersonaChat": "PC"}
     for corpus in study.replies:
@@ -250,7 +250,7 @@ def figure_1(study: Study, document: Document) -> None:
             means = study.quantiles(corpus, encoder)
             lines.append(PlotCurve(f"{short[corpus]} {encoder}", range(1, QUANTILES + 1), means))
             rows.append([corpus, encoder, *(f"{mean:.3f}" for mean in means)])
-    svg = line_plot(lines, label="mean s_U by human score", x_label="fifth of human scores", y_label="mean s_U")
+    svg = line_plot(lines, label="mean s_U by rating", x_label="fifth of ratings", y_label="mean s_U")
     document.text(FIGURE_1_TEXT)
     document.figure("ruber-quantiles", standalone(str(svg)))
     document.table(["set", "encoder", *map(str, range(1, QUANTILES + 1))], rows)

@@ -22,7 +22,7 @@ SCORES = ("s_R", "s_U", "min", "geometric", "arithmetic", "max")
 INTRODUCTION = """\
 # RUBER from one corpus to another
 
-RUBER (Tao et al. 2018) learns from dialogues without human scores. How much does it lose on replies from a corpus that
+RUBER (Tao et al. 2018) learns from dialogues without ratings. How much does it lose on replies from a corpus that
 it was not trained on? Table 4 of Tao et al. goes from Douban to Baidu Tieba, neither of which is public with human
 scores. Table 4 of Zhao et al. 2020 goes from DailyDialog to PersonaChat and back, on the judged replies that are used
 here. r is Pearson's and rho Spearman's correlation with the mean of all ratings over 900 replies; brackets are 95 %

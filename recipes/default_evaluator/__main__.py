@@ -184,7 +184,7 @@ class Recipe:
         return self.save(model, folder)
 
     def learn_labels(self, model: TorchModel, items: Sequence[Label], name: str) -> None:
-        """Step 5: human scores, among replies that keep theirs; then part of the way back."""
+        """Step 5: ratings, among replies that keep theirs; then part of the way back."""
         table, seed = self.settings["labels"], self.settings["seed"]
         before, pairs = plain_state(model.network), [item.pair for item in items]
         replay = replay_of(model, self.dialogues, table["replay"], seed + 1)
@@ -312,7 +312,7 @@ def add_to_blend(model: EncoderModel, blend: Mapping[str, float], times: float =
 
 
 def calibration_of(items: Sequence[Label], scores: Scores) -> Calibration | None:
-    """From scores of models that did not see the reply's dialogue to human scores; None where there are too few."""
+    """From scores of models that did not see the reply's dialogue to ratings; None where there are too few."""
     rated = [row for row, item in enumerate(items) if item.rated]
     human, groups = [items[row].human for row in rated], ["\n".join(items[row].example.context) for row in rated]
     if len(set(groups)) < 2 * FEWEST_CONTEXTS:  # a fold is held out, and folds within the rest

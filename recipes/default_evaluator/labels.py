@@ -25,7 +25,7 @@ LONG_ENOUGH = 20
 
 @dataclass(frozen=True)
 class Label:
-    """A reply with its human score."""
+    """A reply with its rating."""
 
     set: str
     example: Example

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from rejoinder.trusting.trust import Trust, trust
     from rejoinder.types import Dialogue, Example, JudgedExample, Rating
 
-_HOMES = {
+_MODULES = {
     "Calibrated": "training.calibrate",
     "CallError": "errors",
     "Comparison": "comparing.comparison",
@@ -214,8 +214,8 @@ def __getattr__(name: str) -> Any:
         present, place = _FORMER[name]
         text = f"rejoinder.{name} is now rejoinder.{present}; the old name goes with version 0.3"
         warn(text, FutureWarning, stacklevel=2)
-    elif name in _HOMES:
-        place = f"{_HOMES[name]}:{name}"
+    elif name in _MODULES:
+        place = f"{_MODULES[name]}:{name}"
     else:
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
     module, _, attribute = place.partition(":")

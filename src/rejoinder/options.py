@@ -35,7 +35,7 @@ MOST_JOBS = 1024
 RESAMPLES = 1000
 """Bootstrap resamples for each interval."""
 LEVEL = 0.9
-"""The share of a calibrated evaluator's intervals that should contain the human score."""
+"""The share of a calibrated evaluator's intervals that should contain the rating."""
 CANDIDATE_CONTEXTS = 5000
 """Contexts of the dialogues that replies are made for, at most, when an evaluator is distilled."""
 
@@ -651,7 +651,7 @@ def check_rates(model: NamedModel, *names: str) -> None:
 
 
 def check_scale(model: NamedModel, scale: tuple[float, ...] | None) -> None:
-    """Raise a CallError unless the scale of human scores, if given, is a lowest and a higher score."""
+    """Raise a CallError unless the scale of ratings, if given, is a lowest and a higher score."""
     if scale is not None and not (len(scale) == 2 and -math.inf < scale[0] < scale[1] < math.inf):
         raise CallError(f"{model.name}: scale must be the lowest score and a higher one, not {scale}")
 

@@ -149,9 +149,9 @@ TRAINABLE: dict[str, dict[str, str]] = {
         "am-fm": "adequacy and fluency compared with references",
     },
     "evaluators that learn from rated replies": {
-        "blend": "weigh several evaluators and metrics by human scores: the choice for a few hundred ratings",
+        "blend": "weigh several evaluators and metrics by ratings: the choice for a few hundred ratings",
         "static": "judge a reply by word vectors and word counts, as the bundled default-fast does",
-        "adem": "predict human scores from an encoder's vectors of context, reference and reply",
+        "adem": "predict ratings from an encoder's vectors of context, reference and reply",
         "c-adem": "ADEM that compares a reply with its context only, so that it needs no reference",
         "r-adem": "ADEM that compares a reply with its references only",
         "human-likeness": "classify whether a person or a model gave a reply",

@@ -67,7 +67,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class JudgedExample:
-    """An example with human scores: dimension -> one score per rater (NaN: not rated), or one mean."""
+    """An example with ratings: dimension -> one score per rater (NaN: not rated), or one mean."""
 
     example: Example
     scores: dict[str, tuple[float, ...]] = field(default_factory=dict)

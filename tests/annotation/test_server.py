@@ -279,7 +279,7 @@ def test_choices_between_two_replies_are_stored_as_they_stand_in_the_item(
     assert run("annotate", "export", "study.toml", "-o", "preferences.jsonl").code == 0
     ranked = run("prefer", "preferences.jsonl")
     assert ranked.code == 0, ranked.err
-    assert "10 judgements, 10 contexts" in ranked.out
+    assert "10 preferences, 10 contexts" in ranked.out
     records = [json.loads(line) for line in (tmp_path / "preferences.jsonl").read_text().splitlines()]
     sides = {"A": "a", "B": "b"}
     assert [record["winner"] for record in records] == [

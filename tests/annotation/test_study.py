@@ -24,7 +24,7 @@ def test_a_study_is_read_with_its_defaults(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(GOOD)
     study = read_study(path)
-    assert (study.raters_per_item, study.kind, study.home) == (3, "scale", tmp_path)
+    assert (study.raters_per_item, study.kind, study.folder) == (3, "scale", tmp_path)
     [question] = study.questions
     assert [question.label(point) for point in question.points] == ["bad", "", "", "", "good"]
     assert question.problem("6") == "choose one of the answers"

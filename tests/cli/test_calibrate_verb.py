@@ -148,8 +148,8 @@ def test_resumed_it_is_the_same_file(
     assert run("score", labelled, "-m", calibrated, "-o", "parts.jsonl", "--resume").code == 2, "without --intervals"
     assert run(*call, "parts.jsonl", "--resume").code == 0
     assert Path("parts.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
-    metas = [json.loads(Path(f"{name}.meta.json").read_text()) for name in ("whole", "parts")]
-    assert metas[0] | {"scores": ""} == metas[1] | {"scores": ""}
+    all_metadata = [json.loads(Path(f"{name}.meta.json").read_text()) for name in ("whole", "parts")]
+    assert all_metadata[0] | {"scores": ""} == all_metadata[1] | {"scores": ""}
 
 
 def test_intervals_that_nobody_gives_or_nobody_sees(run: Run, model: Path, calibrated: Path, labelled: Path) -> None:

@@ -1,4 +1,4 @@
-"""Data without references or contexts: `score`, `compare` and `meta` run what can run, and name what cannot."""
+"""Data without references or contexts: `score`, `compare` and `trust` run what can run, and name what cannot."""
 
 from __future__ import annotations
 

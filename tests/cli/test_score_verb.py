@@ -172,11 +172,11 @@ def test_meta_data_of_somebody_else_are_kept(foreign: str, run: Run, replies: Pa
     meta = tmp_path / "scores.meta.json"
     meta.write_text(foreign, encoding="utf-8", errors="surrogateescape")
     ran = run("score", replies, *METRICS, "-o", "scores.csv")
-    problem = "is not the meta data of scores, but scores.csv would need it for its own: expected another name"
+    problem = "is not the metadata of scores, but scores.csv would need it for its own: expected another name"
     assert (ran.code, ran.err) == (2, f"rejoinder: scores.meta.json {problem}\n")
     assert meta.read_text(encoding="utf-8", errors="surrogateescape") == foreign
     assert not (tmp_path / "scores.csv").exists()
-    assert run("score", replies, *METRICS, "-o", "scores.parquet").code == 0, "whose meta data are within"
+    assert run("score", replies, *METRICS, "-o", "scores.parquet").code == 0, "whose metadata are within"
 
 
 def test_resume_over_a_finished_file_says_so_and_stops(run: Run, replies: Path, tmp_path: Path) -> None:

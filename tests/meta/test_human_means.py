@@ -92,9 +92,9 @@ def test_several_differences_are_corrected_together() -> None:
     assert [row["p_adjusted"] for row in told] == pytest.approx(holm(raw).tolist())
     for row, p in zip(means.differences, raw, strict=True):
         assert (p < 0.05) == (not row.result.interval.covers(0)), "before the correction, p and interval agree"
-        assert row.settled == (row.p_adjusted < 0.05)
-    assert any(p < 0.05 and not row.settled for row, p in zip(means.differences, raw, strict=True))
-    assert any(row.settled for row in means.differences)
+        assert row.significant == (row.p_adjusted < 0.05)
+    assert any(p < 0.05 and not row.significant for row, p in zip(means.differences, raw, strict=True))
+    assert any(row.significant for row in means.differences)
     assert "Each interval stands for itself" not in str(means)
 
 

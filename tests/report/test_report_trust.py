@@ -1,4 +1,4 @@
-"""meta.html: every part of the report is in it, every name is text, and a browser has nothing to complain of."""
+"""trust.html: every part of the report is in it, every name is text, and a browser has nothing to complain of."""
 
 from __future__ import annotations
 

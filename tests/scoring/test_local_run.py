@@ -283,7 +283,7 @@ def test_more_rows_than_examples_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
-@pytest.mark.parametrize("moved", ["scores", "meta data"])
+@pytest.mark.parametrize("moved", ["scores", "metadata"])
 def test_a_crash_while_publishing_pairs_no_scores_with_meta_data_of_others(
     moved: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

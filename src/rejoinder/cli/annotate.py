@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if step.place != _NEW:
             add_parameters(below, described(_OPEN))
         add_parameters(below, described(step.place))
-        below.add_argument("--quiet", action="store_true", help="show no remarks")
+        below.add_argument("--quiet", action="store_true", help="show no notes")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -70,7 +70,7 @@ def score_verb(arguments: argparse.Namespace) -> int:
     skipped, is_new = [str(error) for error in ready.source.skipped.values()], not ready.is_finished
     if arguments.json:
         checks = {"failed_checks": failed, "undecided_checks": unsettled} if thresholds else {}
-        print_json({**ready.run.meta(table), "skipped": skipped, **checks})
+        print_json({**ready.run.metadata(table), "skipped": skipped, **checks})
     elif is_new:
         put(table.text(terminal_width()))
         for sentence in meaning(table):
@@ -89,10 +89,10 @@ def report(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from rejoinder.folders.outputs import reserved, write_text
-    from rejoinder.scoring.score_file import meta_path
+    from rejoinder.scoring.score_file import metadata_path
 
     target, scores = Path(arguments.output), Path(arguments.scores)
-    with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]):
+    with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), metadata_path(scores)]):
         table: ScoreTable = called("scoring.reported:read_scores", arguments)
         if table.replies is None:
             say("note: without --replies the report has no texts", arguments)

@@ -156,8 +156,8 @@ def run(arguments: argparse.Namespace) -> int:
                 **named,
                 **parameters,
             )
-        for remark in () if addition is None or finished else addition.remarks(model, arguments):
-            say(remark, arguments)
+        for note in () if addition is None or finished else addition.notes(model, arguments):
+            say(note, arguments)
     _say_model(model.kind, output, arguments, finished=bool(finished))
     return 0
 
@@ -293,9 +293,9 @@ def _nothing(*_: Any) -> None:
 
 @dataclass(frozen=True)
 class TrainAddition:
-    """The options, checks and remarks of one method."""
+    """The options, checks and notes of one method."""
 
-    remarks: Callable[[Any, argparse.Namespace], Iterator[str]]
+    notes: Callable[[Any, argparse.Namespace], Iterator[str]]
     """Messages printed after fitting."""
     add_options: Callable[[argparse.ArgumentParser], None] = _nothing
     check: Callable[[argparse.Namespace, Mapping[str, Any]], None] = _nothing

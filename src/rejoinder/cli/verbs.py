@@ -226,7 +226,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "people.sample:sample",
             told="replies: {output} (keep `probability` with the labels, for `rejoinder compare --labels`)",
         ),
-        "annotate": Verb("collect human scores of replies in a browser", module="annotate"),
+        "annotate": Verb("collect ratings of replies in a browser", module="annotate"),
         "agree": Verb(
             "measure how well raters agree, and turn their ratings into one score per reply",
             "people.agreement:agree",

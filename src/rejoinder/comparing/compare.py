@@ -94,7 +94,7 @@ def compare(
     labels: Annotated[
         Any,
         Option(
-            "human scores of some replies (id, system, scores), from which the human means of all replies are "
+            "ratings of some replies (id, system, scores), from which the human means of all replies are "
             "estimated; the labelled replies must be a random sample of the replies, or chosen by `rejoinder sample`",
             metavar="FILE",
             group=_LABELS,
@@ -149,8 +149,8 @@ def compare(
     `baseline` is a release that `rejoinder history` recorded, the last one of a folder or that of a file in it: the
     replies are those of one system, which is compared with it, without `metrics` by those of the release.
 
-    `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
-    comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
+    `labels` are ratings of a random sample of the replies (a judged set, joined by id and system). With them the
+    comparison also estimates the mean rating over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
 
     With `allow_doubtful`, a metric decides in spite of many replies that it cannot be relied on for; a note says so.
@@ -170,9 +170,9 @@ def compare(
         for name, value in others.items():
             if value:
                 raise CallError(f"{name} cannot be used with baseline: expected one of them")
-        from rejoinder.comparing.history import compare_with_baseline  # which compares tables as this does
+        from rejoinder.comparing.history import compare_with_release  # which compares tables as this does
 
-        return compare_with_baseline(
+        return compare_with_release(
             Path(baseline),
             replies,
             None if metrics is None else choose_metrics(metrics),

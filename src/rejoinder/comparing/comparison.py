@@ -70,7 +70,7 @@ class Comparison(Result):
     rankings: tuple[Ranking, ...] = ()
     """One per metric that says which of three or more systems is better."""
     human: LabelMeans | None = None
-    """Estimated human scores, where there are labels."""
+    """Estimated ratings, where there are labels."""
     margin: float | None = None
     """Differences below it do not matter, where one was given."""
     slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
@@ -254,7 +254,7 @@ class Comparison(Result):
         }
 
 
-# The answer of a whole comparison in words: one verdict, how sure and how large it is, and what is not settled.
+# The answer of a whole comparison in words: one verdict, how sure and how large it is, and what is not decided.
 #
 # All forms take their words from `Comparison.sentences`; what is said of a pair of systems comes from `verdict`.
 
@@ -342,9 +342,9 @@ def _of_several(comparison: Comparison) -> Iterator[str]:
     verdicts, metric = comparison.decisive_verdicts, comparison.primary.metric
     systems = comparison.table.system_names
     if verdicts[0].higher_is_better is None:
-        settled = sum(verdict.significant for verdict in verdicts)
+        significant = sum(verdict.significant for verdict in verdicts)
         yield (
-            f"{metric} describes replies and does not say which are better: {settled} of "
+            f"{metric} describes replies and does not say which are better: {significant} of "
             f"{counted(len(verdicts), 'pair')} of systems differ significantly."
         )
     elif all(verdict.outcome == "too few" for verdict in verdicts):
@@ -384,12 +384,12 @@ def _closest_to_the_best(best: str | None, verdicts: Sequence[Verdict]) -> Itera
 
 
 def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """How much is not settled, and what would settle the pair with the smallest p-value."""
-    unsettled = [verdict for verdict in verdicts if verdict.better is None]
-    if not unsettled:
+    """How much is not decided, and what would settle the pair with the smallest p-value."""
+    undecided = [verdict for verdict in verdicts if verdict.better is None]
+    if not undecided:
         return
-    yield f"In {len(unsettled)} of {counted(len(verdicts), 'pair')}, the systems do not differ significantly."
-    known = [verdict for verdict in unsettled if np.isfinite(verdict.p_adjusted)]
+    yield f"In {len(undecided)} of {counted(len(verdicts), 'pair')}, the systems do not differ significantly."
+    known = [verdict for verdict in undecided if np.isfinite(verdict.p_adjusted)]
     closest = min(known, key=lambda verdict: verdict.result.p_value, default=None)
     needed = "" if closest is None else needed_text(closest).removeprefix("; ")
     if closest is not None and needed:
@@ -403,9 +403,9 @@ def _of_people(comparison: Comparison, human: LabelMeans) -> Iterator[str]:
     else:
         by_people = f" by people's ratings ({human.dimension})"
         yield f"{_best_of(comparison.better, comparison.unbeaten, systems, by_people)}."
-        unsettled = sum(difference.better is None for difference in human.differences)
-        if unsettled:
-            yield f"{unsettled} of {counted(len(human.differences), 'pair')} of systems are not settled."
+        undecided = sum(difference.better is None for difference in human.differences)
+        if undecided:
+            yield f"{undecided} of {counted(len(human.differences), 'pair')} of systems are not decided."
     labels = sum(result.n_labelled for result in human.means.values())
     counts = f"{counted(labels, 'label')} ({human.dimension})"
     yield f"Estimated from {counts} and the {human.predictor} scores of all replies."
@@ -426,11 +426,11 @@ def secondary_evidence(comparison: Comparison) -> Iterator[str]:
         if names:
             parts.append(f"{system} is better{' than all others' if several else ''} on {names_text(names)}")
     doubtful = [voice.name for voice in comparison.voices if voice.doubtful]
-    unsettled = [voice.name for voice in comparison.voices if voice.tested and not voice.winners and not voice.doubtful]
+    undecided = [voice.name for voice in comparison.voices if voice.tested and not voice.winners and not voice.doubtful]
     mixed = [voice.name for voice in comparison.voices if len(voice.winners) > 1]
-    if unsettled:
+    if undecided:
         parts.append(
-            f"{'no single best system' if several else 'no significant difference'} on {names_text(unsettled)}"
+            f"{'no single best system' if several else 'no significant difference'} on {names_text(undecided)}"
         )
     if mixed:
         parts.append(f"mixed results on {names_text(mixed)}")
@@ -537,7 +537,7 @@ def _people(human: LabelMeans, comparison: Comparison) -> list[Table]:
     ]
     columns = ["system", "mean [95 %]", "labels alone", "labels", Column("gain", digits=2)]
     differences = [
-        [*_sides(comparison, row), _bold(row.result.interval, row.settled), PValue(row.p_adjusted)]
+        [*_sides(comparison, row), _bold(row.result.interval, row.significant), PValue(row.p_adjusted)]
         for row in human.differences
     ]
     header = ["A", "B", Column(f"B - A, {human.dimension} (people) [95 %]", sign=True), "p"]

@@ -1,4 +1,4 @@
-"""Mean human scores of whole systems, estimated from automatic scores of all replies and human labels of a few.
+"""Mean ratings of whole systems, estimated from automatic scores of all replies and human labels of a few.
 
 Prediction-powered inference does not trust the metric: the labels correct its bias, and the interval includes the
 uncertainty of that correction. See `stats.prediction_powered`.
@@ -54,7 +54,7 @@ _NAMES_PEOPLE = ("better", "equivalent", "no worse")
 
 @dataclass(frozen=True, slots=True)
 class LabelDifference:
-    """The estimated difference between the mean human scores of B and A."""
+    """The estimated difference between the mean ratings of B and A."""
 
     a: str
     b: str
@@ -66,13 +66,13 @@ class LabelDifference:
     """Whether the difference is smaller than a margin, where one was given."""
 
     @property
-    def settled(self) -> bool:
+    def significant(self) -> bool:
         """Whether the corrected p-value is below .05."""
         return self.p_adjusted < ALPHA
 
     @property
     def better(self) -> str | None:
-        """The system that people would rate above the other; None where that is not settled."""
+        """The system that people would rate above the other; None where that is not significant."""
         return self.facts.leader if self.outcome == "better" else None
 
     @property
@@ -120,7 +120,7 @@ class LabelDifference:
 
 @dataclass(frozen=True, slots=True)
 class LabelMeans:
-    """The estimated mean human score of each system, and the difference of each pair."""
+    """The estimated mean rating of each system, and the difference of each pair."""
 
     dimension: str
     predictor: str
@@ -148,7 +148,8 @@ class LabelMeans:
                             "p": row.result.p_value,
                             "p_adjusted": row.p_adjusted,
                             "outcome": row.outcome,
-                            "settled": bool(row.settled),
+                            "significant": bool(row.significant),
+                            "settled": bool(row.significant),  # as it was named before 0.2
                             "better": row.better,
                             "no_worse": row.no_worse,
                             "labels_needed": row.labels_needed,
@@ -169,7 +170,7 @@ class LabelMeans:
             if self.weighted
             else "the labelled replies must be a random sample of all:"
         )
-        return f"Estimated mean human scores ({self.dimension}), from the labels and {self.predictor}; {how}"
+        return f"Estimated mean ratings ({self.dimension}), from the labels and {self.predictor}; {how}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +298,7 @@ class _Estimator:
                 yield (
                     f"{system}: by their probabilities, the {int(has.sum())} labelled replies stand for "
                     f"{float(np.sum(1 / probabilities[has])):,.0f} replies, but there are {len(values):,}: labels are "
-                    "missing or were not chosen with these probabilities, and the estimated human scores may be wrong"
+                    "missing or were not chosen with these probabilities, and the estimated ratings may be wrong"
                 )
 
 
@@ -354,7 +355,7 @@ def _selection_notes(sides: Mapping[str, LabelledScores], predictor: str) -> Ite
             yield (
                 f"{system}: the labelled replies have a mean {predictor} of {number_text(labelled)}, the others of "
                 f"{number_text(others)} ({p_statement(p_value)}): they are not a random sample, and the estimated "
-                "human scores may be wrong"
+                "ratings may be wrong"
             )
 
 

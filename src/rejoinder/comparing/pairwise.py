@@ -198,7 +198,7 @@ def prefer(
     """Rank the systems of pairwise preferences: a file, a frame or records with `a`, `b` and `winner`.
 
     `model` is "davidson", which has a parameter for ties, or "bradley-terry", where a tie is half a win for each.
-    Intervals resample contexts (`context_id`, else equal context text; without contexts, single judgements).
+    Intervals resample contexts (`context_id`, else equal context text; without contexts, single preferences).
 
     With a `judge`, the systems are those of two or more files, lists or frames of replies, or of one that holds several
     systems, and the judge says which of two replies to the same context (`context_id`, else equal context text;

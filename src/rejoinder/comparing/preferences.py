@@ -30,6 +30,7 @@ from rejoinder.show.document import (
     Share,
     Table,
     VerdictText,
+    renamed,
 )
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import counted, interval_text, p_statement, share_text
@@ -60,25 +61,25 @@ def ranked_preferences(
 ) -> Preferences:
     """The systems of pairwise preferences, ranked: `prefer` without a judge."""
     with closing(PreferenceSource(origin, fields, on_error)) as source:
-        judgements = list(source.preferences())
+        preferences = list(source.preferences())
         name, skipped = source.name, tuple(str(error) for error in source.skipped.values())
-    if not judgements:
+    if not preferences:
         raise DataError("has no preferences: expected at least one", file=name)
-    return _Pairs(judgements, seed, resamples).report(name, model, skipped)
+    return _Pairs(preferences, seed, resamples).report(name, model, skipped)
 
 
 class _Pairs:
-    """The preferences as arrays, one row per judgement."""
+    """The preferences as arrays, one row per preference."""
 
-    def __init__(self, judgements: Sequence[Preference], seed: int, resamples: int) -> None:
-        self.judgements, self.seed, self.resamples = judgements, seed, resamples
-        self.systems = sorted({name for judgement in judgements for name in (judgement.a, judgement.b)})
+    def __init__(self, preferences: Sequence[Preference], seed: int, resamples: int) -> None:
+        self.preferences, self.seed, self.resamples = preferences, seed, resamples
+        self.systems = sorted({name for preference in preferences for name in (preference.a, preference.b)})
         place = {system: number for number, system in enumerate(self.systems)}
-        self.first: Ints = np.array([place[judgement.a] for judgement in judgements], np.int64)
-        self.second: Ints = np.array([place[judgement.b] for judgement in judgements], np.int64)
-        self.outcomes: Ints = np.array([_OUTCOMES.get(judgement.outcome, TIE) for judgement in judgements], np.int64)
+        self.first: Ints = np.array([place[preference.a] for preference in preferences], np.int64)
+        self.second: Ints = np.array([place[preference.b] for preference in preferences], np.int64)
+        self.outcomes: Ints = np.array([_OUTCOMES.get(preference.outcome, TIE) for preference in preferences], np.int64)
         codes: dict[tuple[object, ...], int] = {}
-        keys = [context_key(judgement.example) for judgement in judgements]
+        keys = [context_key(preference.example) for preference in preferences]
         self.contexts: Ints = np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
         self.has_contexts = any(key[0] != "id" for key in keys)
 
@@ -101,11 +102,11 @@ class _Pairs:
             model=model,
             systems=tuple(ranked),
             pairs=tuple(self._pair(a, b, duel) for (a, b), duel in duels.items()),
-            judgements=len(self.judgements),
+            count=len(self.preferences),
             contexts=contests.n_contexts,
-            raters=len({judgement.rater for judgement in self.judgements if judgement.rater}),
+            raters=len({preference.rater for preference in self.preferences if preference.rater}),
             ties=int((self.outcomes == TIE).sum()),
-            both_bad=sum(judgement.outcome == "both bad" for judgement in self.judgements),
+            both_bad=sum(preference.outcome == "both bad" for preference in self.preferences),
             tie_strength=float(np.exp(log_ties[0])),
             with_prior=with_prior,
             notes=self._notes(),
@@ -160,7 +161,7 @@ class _Pairs:
 
     def _controlled(self, system: int, won: Floats, rows: Ints) -> LengthControlled | None:
         """The win rate at equal lengths, where the texts of enough replies are known."""
-        found = [self.judgements[row].responses for row in rows]
+        found = [self.preferences[row].responses for row in rows]
         known = np.array([replies is not None for replies in found], np.bool_)
         if known.sum() < FEWEST_WITH_LENGTHS:
             return None
@@ -173,11 +174,11 @@ class _Pairs:
     def _notes(self) -> tuple[str, ...]:
         notes = []
         if not self.has_contexts:
-            notes.append("the records have no contexts, so judgements are taken as independent of each other")
-        raters = Counter(judgement.rater for judgement in self.judgements if judgement.rater)
-        if raters and raters.most_common(1)[0][1] > len(self.judgements) / 2 > 1:
+            notes.append("the records have no contexts, so preferences are taken as independent of each other")
+        raters = Counter(preference.rater for preference in self.preferences if preference.rater)
+        if raters and raters.most_common(1)[0][1] > len(self.preferences) / 2 > 1:
             notes.append(
-                f"one rater gave {raters.most_common(1)[0][1]} of the {len(self.judgements)} judgements; intervals "
+                f"one rater gave {raters.most_common(1)[0][1]} of the {len(self.preferences)} preferences; intervals "
                 "cover the choice of contexts, not that of raters"
             )
         return tuple(notes)
@@ -244,7 +245,8 @@ class Preferences(Result):
     model: str
     systems: tuple[RankedSystem, ...]
     pairs: tuple[PreferencePair, ...]
-    judgements: int
+    count: int
+    """How many preferences there are."""
     contexts: int
     raters: int
     ties: int
@@ -256,6 +258,12 @@ class Preferences(Result):
     skipped: tuple[str, ...] = ()
     seed: int = 0
     resamples: int = 0
+
+    @property
+    def judgements(self) -> int:
+        """The number of preferences, as it was named before 0.2."""
+        renamed("judgements", "count")
+        return self.count
 
     @property
     def components(self) -> int:
@@ -322,7 +330,7 @@ class Preferences(Result):
             )
 
     def document(self) -> Document:
-        """How many judgements there are, the ranking, and win rates."""
+        """How many preferences there are, the ranking, and win rates."""
         panel = IntervalPanel(
             "Strength (log-odds of beating the average system)",
             tuple((row.system, row.strength) for row in self.systems),
@@ -331,16 +339,16 @@ class Preferences(Result):
             "Preferences",
             [VerdictText(self.sentences, panel, fit=False), *self.blocks()],
             question="Which system is preferred?",
-            counts=[(self.judgements, "judgement", "judgements"), (self.contexts, "context", "contexts")],
+            counts=[(self.count, "preference", "preferences"), (self.contexts, "context", "contexts")],
             seed=self.seed,
             resamples=self.resamples,
         )
 
     def blocks(self) -> Iterator[Block]:
         """The same without the verdict."""
-        counts = [counted(self.judgements, "judgement"), counted(self.contexts, "context")]
+        counts = [counted(self.count, "preference"), counted(self.contexts, "context")]
         counts += [counted(self.raters, "rater")] if self.raters else []
-        counts.append(f"{share_text(self.ties / self.judgements)} ties")
+        counts.append(f"{share_text(self.ties / self.count)} ties")
         yield Say([f"{', '.join(counts)}; {_MODEL_NAMES[self.model]}"], fit=False)
         for _, members in groupby(self.systems, key=lambda row: row.component):
             rows = list(members)
@@ -357,7 +365,8 @@ class Preferences(Result):
             "data": self.name,
             **self.answer,
             "model": self.model,
-            "judgements": self.judgements,
+            "preferences": self.count,
+            "judgements": self.count,  # as it was named before 0.2
             "contexts": self.contexts,
             "raters": self.raters,
             "ties": self.ties,
@@ -452,7 +461,8 @@ def _pair_dict(pair: PreferencePair) -> dict[str, Any]:
             **asdict(controlled.controlled),
             "win_rate": controlled.win_rate,
             "length_effect": controlled.length_effect,
-            "judgements": controlled.n,
+            "preferences": controlled.n,
+            "judgements": controlled.n,  # as it was named before 0.2
         }
         if controlled
         else None,

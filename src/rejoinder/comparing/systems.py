@@ -200,18 +200,18 @@ def read_score_table(
         raise DataError("has only one system: expected at least two to compare", file=source.name)
     columns, notes = _numbers(source, _named(metrics))
     ours = results is None and str(origin) != "-"
-    meta = _metadata(source.files if ours else (), columns)
-    known = {label: values for label, values in meta["ranges"].items() if label in columns}
+    metadata = _metadata(source.files if ours else (), columns)
+    known = {label: values for label, values in metadata["ranges"].items() if label in columns}
     table = ScoreTable(
         scores=columns,
-        signatures={label: meta["signatures"].get(label, label) for label in columns},
+        signatures={label: metadata["signatures"].get(label, label) for label in columns},
         system_names=tuple(systems),
         system_of=np.frombuffer(codes, np.int32),
         ids=ids,
         ranges={label: range_of(ends) for label, ends in known.items()},
-        higher_is_better=meta["higher_is_better"],
+        higher_is_better=metadata["higher_is_better"],
         notes=notes,
-        doubts={label: systems for label, systems in meta["doubts"].items() if label in columns},
+        doubts={label: systems for label, systems in metadata["doubts"].items() if label in columns},
         grouping=_of_items(finder.found()) if not by_context else finder.found(),
         seed=seed,
         resamples=resamples,
@@ -225,14 +225,14 @@ def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict
     doubts: dict[str, Doubts] = {}
     said_by: dict[str, Path] = {}
     for file in files:
-        meta, _ = metadata_of(file)
-        for label, signature in meta.get("signatures", {}).items():
+        metadata, _ = metadata_of(file)
+        for label, signature in metadata.get("signatures", {}).items():
             if label in columns and label in said_by:
                 check_equal_signatures(label, {said_by[label]: found["signatures"][label], file: signature})
             said_by.setdefault(label, file)
         for key, known in found.items():
-            known |= meta.get(key, {})
-        for label, systems in doubts_of(meta):
+            known |= metadata.get(key, {})
+        for label, systems in doubts_of(metadata):
             doubts[label] = {**doubts.get(label, {}), **systems}
     return {**found, "doubts": doubts}
 

@@ -115,7 +115,7 @@ def without_contexts(dialogues: Iterable[Dialogue], examples: Iterable[Example])
     return [dialogue for dialogue in dialogues if tested.isdisjoint(_turn_keys(dialogue))]
 
 
-# Experiments ask for the same examples again in every cell of their grid.
+# Experiments ask for the same examples again in every of their cells.
 @lru_cache(maxsize=1 << 17)
 def _context_keys(context: tuple[str, ...], references: tuple[str, ...]) -> tuple[int, ...]:
     turns = [bare_text(turn) for turn in context]
@@ -176,7 +176,7 @@ def digest_of(values: Iterable[Any]) -> str:
     return digest.hexdigest()
 
 
-# Every cell of an experiment's grid is fitted on the same dialogues, and there may be very many.
+# Every cell of an experiment is fitted on the same dialogues, and there may be very many.
 @lru_cache(maxsize=2)
 def dialogues_digest(dialogues: tuple[Dialogue, ...]) -> str:
     """A hash of the dialogues with their ids and speakers."""

@@ -63,7 +63,7 @@ class Conversion(Result):
 
 
 class _RatedSource(Source):
-    """A source that also remembers the human scores and the split of the example that was read last."""
+    """A source that also remembers the ratings and the split of the example that was read last."""
 
     extra: Mapping[str, Any]
 
@@ -180,7 +180,7 @@ def _hash(*texts: str, size: int) -> bytes:
 
 # Examples to files that can be read again. Texts are written as they are, also to .csv.
 #
-# Lists and human scores are JSON in the formats that have none. The file appears when it is complete.
+# Lists and ratings are JSON in the formats that have none. The file appears when it is complete.
 
 
 SUFFIXES = (".jsonl", ".csv", ".parquet", ".xlsx")

@@ -122,7 +122,7 @@ class CorpusReader:
         return _some(found, paths, "dialogue")
 
     def judged(self, origin: Any, *, scored: bool = True) -> list[JudgedExample]:
-        """The judged examples of one or more files, of a frame or of an iterable; human scores may be absent unless
+        """The judged examples of one or more files, of a frame or of an iterable; ratings may be absent unless
         they must be `scored`."""
         kind = JudgedSource if scored else _UnscoredSource
         return [item for one in _paths(origin) or [origin] for item in self._judged_of(self._open(kind, one))]
@@ -155,7 +155,7 @@ class CorpusReader:
 
 
 class _UnscoredSource(JudgedSource):
-    """A source whose records may lack human scores."""
+    """A source whose records may lack ratings."""
 
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, JudgedExample):

@@ -365,7 +365,7 @@ class RecordMapping:
 
 
 def _said(imported: dict[str, Any]) -> dict[str, Any]:
-    """What an importer found. Where it found nothing, a field of ours that the record has counts (human scores, for
+    """What an importer found. Where it found nothing, a field of ours that the record has counts (ratings, for
     example), unless its name means something else to the tool."""
     return {name: value for name, value in imported.items() if value is not None or name in {"system", "scores"}}
 
@@ -461,7 +461,7 @@ def records_of_turns(record: Mapping[str, Any], unnamed: str, fields: FieldMap) 
     """A record for each assistant message, with the messages before it as its context; their ids end in the turn's
     number, and they share a `dialogue_id`. A chat without an id is called `unnamed`.
 
-    Human scores and references of a turn are those of its message; those of the chat are about the last turn."""
+    Ratings and references of a turn are those of its message; those of the chat are about the last turn."""
     name = fields.of("messages")
     turns = spoken(record[name], name)
     chat = label_of(record.get(fields.of("id")), fields.of("id")) or unnamed

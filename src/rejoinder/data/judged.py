@@ -52,7 +52,7 @@ class RatingFields:
 
 
 class JudgedSource(Source):
-    """A source whose records also contain human scores."""
+    """A source whose records also contain ratings."""
 
     _judged: RatingFields
     unrated = 0
@@ -87,13 +87,13 @@ class JudgedSource(Source):
             return super()._example(record.example, number)
         example = super()._example(record, number)
         if isinstance(record, Example):
-            raise FieldError("scores", "is missing: expected human scores with the example")
+            raise FieldError("scores", "is missing: expected ratings with the example")
         name = self.fields.of("scores")
         if self.unit == "turn" and _present(record.get(name)) is None:
             self._judged = RatingFields()
             return example
         if record.get(name) is None:
-            raise FieldError(name, f"is missing: expected human scores{_elsewhere(record)}")
+            raise FieldError(name, f"is missing: expected ratings{_elsewhere(record)}")
         scores = scores_of(record.get(name), name)
         self._judged = RatingFields(
             scores,
@@ -110,17 +110,17 @@ class JudgedSource(Source):
 
 
 _OTHER_NAMES = ("human", "human_score", "human_scores", "rating", "ratings", "label", "labels", "score", "overall")
-"""Names under which others keep human scores."""
+"""Names under which others keep ratings."""
 
 
 def _elsewhere(record: Mapping[str, Any]) -> str:
-    """How to read human scores from a field of another name, where the record has one."""
+    """How to read ratings from a field of another name, where the record has one."""
     found = next((name for name in _OTHER_NAMES if name in record and not is_missing(record[name])), None)
     return "" if found is None else f"; if {found!r} has them, use --field scores={found} (fields in Python)"
 
 
 class LabelSource(JudgedSource):
-    """Human scores by id and system; the texts may be missing."""
+    """Ratings by id and system; the texts may be missing."""
 
     def _example(self, record: Any, number: int) -> Example:
         if not isinstance(record, dict) or any(record.get(self.fields.of(name)) for name in ("response", "messages")):
@@ -141,7 +141,7 @@ class RatingSource(JudgedSource):
         self.probabilities: dict[tuple[str, str], float] = {}
         """Id and system of the replies that were read so far -> with what probability they were chosen, if known."""
 
-    def judgements(self) -> Iterator[tuple[Example, Rating]]:
+    def ratings(self) -> Iterator[tuple[Example, Rating]]:
         """Each rating with its example, which in a long table may be no more than an id and a system.
 
         Where a record does not say who gave its scores, the raters are their places in the list: 1, 2, ...
@@ -205,7 +205,7 @@ def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:
     """Dimension -> one number per rater; FieldError if the value is anything else."""
     value = _parsed_cell(value, name, "a number or JSON")
     if value is None or is_missing(value):
-        raise FieldError(name, "is missing: expected human scores")
+        raise FieldError(name, "is missing: expected ratings")
     if not isinstance(value, dict):
         value = {ONLY_DIMENSION: value}
     scores = {
@@ -314,7 +314,7 @@ _SIDES = {"a": "a", "b": "b", "model a": "a", "model b": "b"}
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """One judgement of two replies to the same context."""
+    """One preference of two replies to the same context."""
 
     example: Example
     """The id and the context; its response is empty."""
@@ -508,7 +508,7 @@ def read_judged(
 
 
 def read_labels(origin: Any) -> JudgedSet:
-    """Human scores by id and system, as `read_judged` reads them; the texts may be missing."""
+    """Ratings by id and system, as `read_judged` reads them; the texts may be missing."""
     if isinstance(origin, JudgedSet):
         return origin
     with closing(LabelSource(origin)) as source:

@@ -44,7 +44,7 @@ from rejoinder.types import Example, Scores
 #
 #     score = lambda * AM + (1 - lambda) * FM
 #
-# Adequacy and fluency are learned from plain sentences; lambda is given, or learned from human scores.
+# Adequacy and fluency are learned from plain sentences; lambda is given, or learned from ratings.
 
 
 NONE = "none"
@@ -81,9 +81,9 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
     pm_weight: float = 0.2
     """The weight of PM against AM and FM together, if there is a PM."""
     fit_weight: str = "no"
-    """Fit the weights to human scores, for the best correlation over replies or over systems."""
+    """Fit the weights to ratings, for the best correlation over replies or over systems."""
     dimension: str = "auto"
-    """The dimension of the human scores to fit the weights to; auto: the only one, or the one called overall."""
+    """The dimension of the ratings to fit the weights to; auto: the only one, or the one called overall."""
 
     space_: SemanticSpace = field(init=False, repr=False, compare=False)
     model_: FluencyModel = field(init=False, repr=False, compare=False)
@@ -202,10 +202,10 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
         return {"weights_": self.weights_.tolist()}
 
     @classmethod
-    def saved_parameters(cls, parameters: dict[str, Any], home: Path) -> dict[str, Any]:
+    def saved_parameters(cls, parameters: dict[str, Any], folder: Path) -> dict[str, Any]:
         """With the folder of PM, if there is one, as part of this folder."""
-        if (home / PM).is_dir():
-            return parameters | {"pm": str(home / PM)}
+        if (folder / PM).is_dir():
+            return parameters | {"pm": str(folder / PM)}
         if isinstance(pm := parameters.get("pm", NONE), str) and pm != NONE:
             check_portable(*parse_spec(pm))
         return parameters
@@ -254,7 +254,7 @@ def batches(examples: Sequence[Example]) -> Iterator[Batch]:
     return (Batch(examples[start : start + BATCH]) for start in range(0, len(examples), BATCH))
 
 
-# Weighted means of AM-FM's parts, and weights fitted to human scores.
+# Weighted means of AM-FM's parts, and weights fitted to ratings.
 
 
 MEANS = ("arithmetic", "geometric", "harmonic")
@@ -280,7 +280,7 @@ def weighted_row_means(parts: Floats, weights: Floats, kind: str) -> Scores:
 
 
 def fitted_weights(parts: Floats, human: Scores, systems: NDArray[np.str_] | None, kind: str) -> Floats:
-    """The weights with the highest Pearson correlation with human scores, in steps of .01 (two parts) or .05.
+    """The weights with the highest Pearson correlation with ratings, in steps of .01 (two parts) or .05.
 
     Over replies, or over system means if systems are given. Of equals, the one with the most weight on the last part.
     """
@@ -294,7 +294,7 @@ def fitted_weights(parts: Floats, human: Scores, systems: NDArray[np.str_] | Non
     target = _means(human, groups)
     found = [_pearson(_means(weighted_row_means(parts, weights, kind), groups), target) for weights in grid]
     if np.isnan(found).all():
-        raise NeedsError("cannot fit the weights: all human scores are equal, or all scores of the parts are")
+        raise NeedsError("cannot fit the weights: all ratings are equal, or all scores of the parts are")
     best: Floats = grid[int(np.nanargmax(found))]
     return best
 

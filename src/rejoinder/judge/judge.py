@@ -84,7 +84,7 @@ class Judge(Metric):
     judged: str = ""
     """A file of judged replies, from which worked examples are drawn."""
     dimension: str | None = None
-    """The human scores of `judged` that the worked examples show; the only one, or the overall one, unless given."""
+    """The ratings of `judged` that the worked examples show; the only one, or the overall one, unless given."""
     shots: int = 4
     """Worked examples per request, where `judged` is given."""
     samples: int = 5

@@ -192,7 +192,7 @@ def _rubric(name: str, found: dict[str, Any], file: str) -> Rubric:
     )
 
 
-# Worked examples for a judge: judged replies whose human scores spread over the scale.
+# Worked examples for a judge: judged replies whose ratings spread over the scale.
 
 
 _MOST = 200

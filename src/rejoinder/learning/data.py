@@ -101,7 +101,7 @@ def _judged_digest(judged: Iterable[JudgedExample]) -> str:
     return digest_of([*_plain(item.example), item.scores] for item in judged)
 
 
-# Every cell of an experiment's grid is fitted on the same dialogues, of which there may be very many.
+# Every cell of an experiment is fitted on the same dialogues, of which there may be very many.
 @lru_cache(maxsize=2)
 def _corpus_contexts(dialogues: tuple[Dialogue, ...]) -> TrainedContexts:
     return TrainedContexts.within(dialogues)

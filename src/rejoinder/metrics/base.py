@@ -194,11 +194,11 @@ class Metric(NearNames, ABC):
 
     @property
     def gives_intervals(self) -> bool:
-        """Whether the metric gives, for each reply, an interval expected to contain the human score."""
+        """Whether the metric gives, for each reply, an interval expected to contain the rating."""
         return False
 
     def intervals(self, batch: Batch) -> tuple[Scores, Scores]:  # noqa: ARG002 - for those that give them
-        """The lower and upper bounds of the intervals expected to contain the human scores; NaN where unknown."""
+        """The lower and upper bounds of the intervals expected to contain the ratings; NaN where unknown."""
         raise CallError(f"{self.name} gives no intervals: only a calibrated evaluator does")
 
     @property

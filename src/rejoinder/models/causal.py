@@ -52,9 +52,9 @@ class CausalModel:
     @classmethod
     def load_saved(cls, folder: Path, name: str) -> CausalModel:
         """The model that `save` copied into a folder or, where it copied none, the cached one of this name."""
-        home = folder / COPY
-        if home.is_dir():
-            return cls._opened(home, name, is_local=True)
+        copy = folder / COPY
+        if copy.is_dir():
+            return cls._opened(copy, name, is_local=True)
         place = cached_pretrained(name, "language model", str(folder / CONFIG))
         return cls._opened(place, name, is_local=False)
 

@@ -581,7 +581,7 @@ def read_ratings(
     `replies` is a file of the replies that were rated, where the ratings have only their ids.
     """
     with closing(RatingSource(origin, fields, on_error)) as source:
-        found = list(source.judgements())
+        found = list(source.ratings())
         name, skipped = source.name, tuple(str(error) for error in source.skipped.values())
         named, has_texts, probabilities = source.all_named, source.all_with_replies, source.probabilities
     if not found:
@@ -594,8 +594,8 @@ def read_ratings(
     if replies is not None:
         examples, chosen = _with_texts(examples, replies, name)
         probabilities = {**chosen, **probabilities}
-    raters = sorted({judgement.rater for _, judgement in found}, key=_natural)
-    ratings = _matrices([judgement for _, judgement in found], rows, raters, name)
+    raters = sorted({rating.rater for _, rating in found}, key=_natural)
+    ratings = _matrices([rating for _, rating in found], rows, raters, name)
     return RatingSet(
         name, tuple(examples), tuple(raters), ratings, named, has_texts or replies is not None, probabilities, skipped
     )

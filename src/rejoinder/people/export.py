@@ -48,7 +48,7 @@ def _probabilities(
 ) -> dict[tuple[str, str], float]:
     """With which probability each reply was chosen, by the study's queue or before by `rejoinder sample`."""
     if study.queue is None:
-        return chosen_with(study.home / study.examples)
+        return chosen_with(study.folder / study.examples)
     real = [item for item in items.values() if item.role == "real"]
     found = probabilities_of_rated(study, study.queue, real, store.drawn(), {one.item for one in answers})
     return {items[item].examples[0]: probability for item, probability in found.items()}
@@ -61,7 +61,7 @@ def _judged(
     probabilities: Mapping[tuple[str, str], float],
 ) -> Iterator[dict[str, Any]]:
     """Judged replies, as `rejoinder trust` reads them; `raters` names who gave each score."""
-    examples = {(example.id, example.system): example for example in read(study.home / study.examples)}
+    examples = {(example.id, example.system): example for example in read(study.folder / study.examples)}
     by_item: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for answer in answers:
         by_item[answer.item][answer.question][answer.rater] = float(answer.value)
@@ -94,7 +94,7 @@ def _preferences(_: Study, answers: Sequence[RaterAnswer], items: Mapping[str, I
 
 def _written(study: Study, answers: Sequence[RaterAnswer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:
     """Replies of people, as the system `human`: with the context and its id, so that they join the other replies."""
-    examples = {example.context: example for example in read(study.home / study.examples)}
+    examples = {example.context: example for example in read(study.folder / study.examples)}
     for answer in answers:
         shown = examples[items[answer.item].context]
         identifier = f"human-{answer.item}-{answer.rater}"

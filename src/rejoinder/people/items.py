@@ -48,7 +48,7 @@ class Item:
 
 def items_of(study: Study) -> list[Item]:
     """Every item of a study, its checks included."""
-    examples = list(read(study.home / study.examples))
+    examples = list(read(study.folder / study.examples))
     if not examples:
         raise NeedsError(f"{study.examples} has no replies: expected at least one to rate")
     real = _unique(_real(study, examples), study.examples)

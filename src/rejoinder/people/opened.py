@@ -152,7 +152,7 @@ class OpenStudy:
 
     @property
     def _reads(self) -> list[str | Path]:
-        return [self.path, self.study.home / self.study.examples, self.store]
+        return [self.path, self.study.folder / self.study.examples, self.store]
 
     @verb
     def links(

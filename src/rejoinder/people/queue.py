@@ -105,14 +105,14 @@ class LabelQueue:
     @cached_property
     def _frame(self) -> _Frame:
         """The scores of all replies; read once, when the first wave is drawn."""
-        path = self.study.home / self.study.examples
+        path = self.study.folder / self.study.examples
         examples = list(read(path))
         if chosen_with(path):
             raise CallError(
                 f"{path} has replies that were chosen already (field probability): expected all replies, from which "
                 "the queue of the study chooses"
             )
-        table = read_score_file(self.study.home / self.queue.scores) if self.queue.scores else None
+        table = read_score_file(self.study.folder / self.queue.scores) if self.queue.scores else None
         label = chosen_predictor(table, self.queue.predictor or None)
         id_of = {item.examples[0]: item.id for item in self.items}
         rows_of = rows_by_system(examples)

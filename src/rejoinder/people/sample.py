@@ -266,7 +266,7 @@ def sample(
     pilot: Annotated[
         Any,
         Option(
-            "human scores of some of the replies: strata in which the metric predicts them badly get more labels",
+            "ratings of some of the replies: strata in which the metric predicts them badly get more labels",
             metavar="FILE",
         ),
     ] = None,

@@ -163,7 +163,7 @@ class Study:
     comprehension: tuple[Comprehension, ...] = ()
     queue: QueueSettings | None = None
     """How replies are chosen, where not all of them are rated."""
-    home: Path = Path()
+    folder: Path = Path()
     """The folder of the study's file."""
 
     @property
@@ -199,7 +199,9 @@ def read_study(path: Path) -> Study:
         for name, cls in (("checks", AttentionChecks), ("codes", CompletionCodes), ("queue", QueueSettings))
         if name in found
     }
-    given = reader.fields(Study, found, "", without={"questions", "comprehension", "home", "checks", "codes", "queue"})
+    given = reader.fields(
+        Study, found, "", without={"questions", "comprehension", "folder", "checks", "codes", "queue"}
+    )
     study: Study = reader.made(
         Study,
         "",
@@ -207,7 +209,7 @@ def read_study(path: Path) -> Study:
         **parts,
         questions=questions,
         comprehension=tuple(reader.whole(Comprehension, one, "comprehension") for one in understood),
-        home=path.parent,
+        folder=path.parent,
     )
     _check(study, str(path))
     return study

@@ -101,7 +101,7 @@ class RayRun(ScoringRun):
                 self._score_missing(folder, scorer, missing, cluster)
         finished = replace(planned, failed=dict(sorted(self.failed.items())))
         table = self._table(folder, finished, scorer)
-        folder.finish(replace(finished, meta=self.meta(table)))
+        folder.finish(replace(finished, metadata=self.metadata(table)))
         return table
 
     @property

@@ -54,7 +54,7 @@ class ScoringRun:
     resamples: int = RESAMPLES
     quiet: bool = False
     intervals: bool = False
-    """Whether calibrated evaluators also give the intervals expected to contain the human scores."""
+    """Whether calibrated evaluators also give the intervals expected to contain the ratings."""
     notes: tuple[str, ...] = ()
     """What a reader should know about the choice of metrics."""
     keep_ids: bool = False
@@ -80,7 +80,7 @@ class ScoringRun:
         chosen = wanted.served_by(seen, name)
         return cls(examples, seen, chosen.metrics, name, notes=(*chosen.notes, *seen.notes), **settings)
 
-    def meta(self, table: ScoreTable) -> dict[str, Any]:
+    def metadata(self, table: ScoreTable) -> dict[str, Any]:
         """What makes every number traceable: version, seed, signatures, data."""
         return {
             "version": __version__,
@@ -214,7 +214,7 @@ class LocalRun(ScoringRun):
             replies=self.replies,
         )
         if output is not None:
-            output.publish(self.identity(), self.meta(table), names)
+            output.publish(self.identity(), self.metadata(table), names)
         return table
 
     def _begun(self, output: ScoreFile, scores: Mapping[str, Scores], stack: ExitStack, *, resume: bool) -> int:

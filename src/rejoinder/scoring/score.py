@@ -93,7 +93,7 @@ def score(
     """Score replies (examples, a frame, a data set, a path) by metrics, such as ["bleu(n=2)", "rouge-l"].
 
     Without `metrics` the default set runs, as far as the data have what each metric needs. With `intervals`, calibrated
-    evaluators also give, for each reply, the interval expected to contain the human score. `fields` maps our field
+    evaluators also give, for each reply, the interval expected to contain the rating. `fields` maps our field
     names to the data's. Of a conversation the last reply is scored; with `unit="turn"` each assistant turn is, in its
     place. Replies of several files (a list of paths) that name no system have the name of their file. `by` names fields
     of the data (or length, turns), also inside others (metadata.channel): the table then also shows the replies with

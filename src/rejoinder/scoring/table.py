@@ -84,7 +84,7 @@ class ScoreTable(Result):
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, tuple[Scores, Scores]] = field(default_factory=dict)
-    """Metric label -> lower and upper bounds expected to contain the human score of each example, where asked for."""
+    """Metric label -> lower and upper bounds expected to contain the rating of each example, where asked for."""
     notes: tuple[str, ...] = ()
     """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
     doubts: Mapping[str, Doubts] = field(default_factory=dict)

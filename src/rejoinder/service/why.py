@@ -107,7 +107,7 @@ class _Reading:
     """The mean score of the same reply to other contexts."""
 
     def interval(self, batch: Batch) -> list[float] | None:
-        """The interval expected to contain the human score; None where the metric gives none."""
+        """The interval expected to contain the rating; None where the metric gives none."""
         if not self.metric.gives_intervals or math.isnan(self.score):
             return None
         low, high = self.metric.intervals(batch)

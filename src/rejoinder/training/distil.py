@@ -113,7 +113,7 @@ def distil(
     judged: Annotated[
         Any,
         Option(
-            "replies with human scores, to measure how far the student agrees with people; may be repeated",
+            "replies with ratings, to measure how far the student agrees with people; may be repeated",
             metavar="FILE",
             many="repeat",
             group=_DATA,
@@ -282,7 +282,7 @@ def _read(dialogues: Any, candidates: Any, judged: Any, dimension: str | None, r
     if given.judged:
         labels(given.judged, dimension)
     elif dimension is not None:
-        raise CallError("a dimension is for human scores: expected judged replies")
+        raise CallError("a dimension is for ratings: expected judged replies")
     return given
 
 

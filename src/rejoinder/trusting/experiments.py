@@ -1,4 +1,4 @@
-"""Evaluators fitted many times: the grid of fits and tests, its store, its partitions, and leakage."""
+"""Evaluators fitted many times: cells of one fit and one test, their store, partitions, and leakage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rejoinder.progress import progress
 from rejoinder.registry import EVALUATORS
 from rejoinder.types import Dialogue, Example, JudgedExample, Scores
 
-# A cell of a grid: one fit and one test.
+# A cell of an experiment: one fit and one test.
 
 
 _EARLIER_CLASSES = {
@@ -110,7 +110,7 @@ def _registered(evaluator: Evaluator) -> str:
     return next((name for name, known in EVALUATORS.items() if known.replace(":", ".") == location), "")
 
 
-# A grid of cells, run one after the other.
+# The cells of an experiment, run one after the other.
 
 
 @dataclass(frozen=True)
@@ -414,7 +414,7 @@ class LabelledSet:
 
     @cached_property
     def _rated(self) -> dict[str, dict[int, JudgedExample]]:
-        """Split -> row -> the example with its ratings, made once because most cells of a grid share them."""
+        """Split -> row -> the example with its ratings, made once because most cells of an experiment share them."""
         ratings = self.judged.ratings[self.dimension]
         rows = np.flatnonzero(~np.isnan(self.human)).tolist()
         return {

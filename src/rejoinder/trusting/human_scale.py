@@ -82,7 +82,7 @@ def comparable(scored: ScoredSet, also: NDArray[Any] | None = None) -> ScoredSet
 
 
 def normalised(scored: ScoredSet, label: str) -> Scores:
-    """The metric's scores, moved to the mean and variance of the human scores (Lowe et al. 2017, section 5.2).
+    """The metric's scores, moved to the mean and variance of the ratings (Lowe et al. 2017, section 5.2).
 
     A constant metric gets the human mean. The set must be complete: see `comparable`.
     """

@@ -1,6 +1,6 @@
 """A judge's card: what a statistician asks of a language model before its scores are believed.
 
-It is part of `meta` wherever a judge is among the metrics, alone, in a jury or in an ensemble. Two of its figures need
+It is part of `trust` wherever a judge is among the metrics, alone, in a jury or in an ensemble. Two of its figures need
 further requests: some replies are asked about again, and some pairs of replies to one context are shown in both orders.
 """
 

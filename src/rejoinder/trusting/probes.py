@@ -179,7 +179,7 @@ def _is_length(part: ScoredSet, label: str) -> bool:
 
 
 def _length_bias_sentences(
-    part: ScoredSet, biases: Sequence[LengthBias], near: NDArray[np.bool_], remark: str
+    part: ScoredSet, biases: Sequence[LengthBias], near: NDArray[np.bool_], note: str
 ) -> list[str]:
     people, *metrics = biases
     size = interval_text(people.difference, 2)
@@ -192,7 +192,7 @@ def _length_bias_sentences(
     less = {bias.name: bias.beyond.estimate for bias in metrics if below(bias.beyond)}
     sentences = [
         f"{replies(int(near.sum()))} are within {NEAR} words of a reference's length, {int((~near).sum()):,} are "
-        f"not. Scores are scaled to the mean and variance of the human ratings.{remark}",
+        f"not. Scores are scaled to the mean and variance of the human ratings.{note}",
         of_people,
     ]
     if more:
@@ -351,13 +351,13 @@ def _missed_sentences(
     people: HighAndLow,
     metrics: Mapping[str, HighAndLow],
     overlap: Sequence[str],
-    remark: str,
+    note: str,
 ) -> list[str]:
     good = int(people.high.sum())
     sentences = [
         f"Of {replies(len(part.judged))}, people rate {good:,} at {scale.good:g} or more on {scale} (good) and "
         f"{int(people.low.sum()):,} at {scale.bad:g} or less (bad). Scores are scaled to the mean and variance of the "
-        f"human ratings and clipped to that scale.{remark}"
+        f"human ratings and clipped to that scale.{note}"
     ]
     missed = {label: int((people.high & metric.low).sum()) for label, metric in metrics.items()}
     most, least = max(missed, key=missed.__getitem__), min(missed, key=missed.__getitem__)
@@ -517,7 +517,7 @@ def _spread_sentences(columns: list[RescaledMetric], ratios: list[Interval], sca
     return sentences
 
 
-# One dot per reply, metric score against human score.
+# One dot per reply, metric score against rating.
 #
 # As in Lowe et al. 2017, Figure 3; Liu et al. 2016, Figure 1; Tao et al. 2018, Figure 4. A plot shows what a
 # coefficient hides: a correlation may be due to a handful of replies, or to many equal scores.

@@ -338,11 +338,11 @@ def _adversarial_panel(label: str, effects: Sequence[PerturbationEffect]) -> Int
     return IntervalPanel(f"{label}: change of its score, in its standard deviations", rows)
 
 
-def _adversarial_sentences(effects: Sequence[PerturbationEffect], sample: PerturbedReplies, remark: str) -> list[str]:
+def _adversarial_sentences(effects: Sequence[PerturbationEffect], sample: PerturbedReplies, note: str) -> list[str]:
     metrics = dict.fromkeys(effect.metric for effect in effects)
     return [
         f"{replies(len(sample.rows))} that people rate at the median or above were perturbed. A trustworthy metric "
-        f"lowers its score for every perturbation except the last, punctuation removed.{remark}",
+        f"lowers its score for every perturbation except the last, punctuation removed.{note}",
         *(_sentence([effect for effect in effects if effect.metric == label]) for label in metrics),
     ]
 

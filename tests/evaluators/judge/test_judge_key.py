@@ -260,7 +260,7 @@ def test_a_server_that_repeats_the_key_everywhere_gets_it_into_no_output(
             check_nowhere(run("score", replies, "-m", metric, "-o", "scores.jsonl", *report), folder, logged)
             check_nowhere(run("score", replies, "-m", metric, "-o", "table.csv", "--json"), folder, logged)
             check_nowhere(run("compare", replies, other, "-m", metric, *report, "--details"), folder, logged)
-            check_nowhere(run("trust", judged, "-m", metric, "--report", folder / "meta.html"), folder, logged)
+            check_nowhere(run("trust", judged, "-m", metric, "--report", folder / "trust.html"), folder, logged)
         check_nowhere(run("compare", replies, other, "--pairwise", one, "--json"), folder, logged)
         check_nowhere(run("compare", replies, other, "--pairwise", two), folder, logged)
         assert "[key]" in (folder / "report.html").read_text()

@@ -114,7 +114,7 @@ def test_the_page_about_studies_names_all_of_them_and_its_code_runs(
     printed = capsys.readouterr().out
     assert "Length bias (" in printed
     assert "adversarial does not apply" in printed
-    assert (tmp_path / "meta.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert (tmp_path / "trust.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_the_page_describes_every_column() -> None:

@@ -183,9 +183,9 @@ def test_the_outliers_of_zhao_et_al() -> None:
     assert found.removed[0].startswith("left out 895 of 3,600 ratings")
 
 
-def test_judgements_have_system_rater_and_time() -> None:
+def test_ratings_have_system_rater_and_time() -> None:
     from rejoinder.data.judged import RatingSource
 
-    _, first = next(iter(RatingSource(long_rows()).judgements()))
+    _, first = next(iter(RatingSource(long_rows()).ratings()))
     assert first == Rating("r0", "ann", "overall", 1.0, "A", "9:00")
     assert rejoinder.agree is agree

@@ -72,10 +72,10 @@ _ROUNDS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Adem(VectorEvaluator):
-    """A bilinear model of human scores over vectors of context, reference and reply."""
+    """A bilinear model of ratings over vectors of context, reference and reply."""
 
     name: ClassVar[str] = "adem"
-    measures: ClassVar[str] = "the human score of a reply, predicted from its context and reference"
+    measures: ClassVar[str] = "the rating of a reply, predicted from its context and reference"
     citation: ClassVar[str] = ADEM_PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"context", "references"})
     cannot_score: ClassVar[str] = f"no context, no references, or {OVERFLOW}"
@@ -107,9 +107,9 @@ class Adem(VectorEvaluator):
     debias: bool = False
     """Whether the trend of scores with reply length is removed."""
     dimension: str | None = None
-    """The dimension of the human scores to learn; may be omitted if there is only one, or one called overall."""
+    """The dimension of the ratings to learn; may be omitted if there is only one, or one called overall."""
     scale: tuple[float, float] | None = None
-    """The lowest and highest possible human score; by default, the lowest and highest given."""
+    """The lowest and highest possible rating; by default, the lowest and highest given."""
 
     projection_: Projection = field(init=False, repr=False, compare=False)
     bilinear_: Bilinear = field(init=False, repr=False, compare=False)
@@ -195,7 +195,7 @@ class Adem(VectorEvaluator):
         )
 
     def _labelled(self, data: TrainingData) -> tuple[tuple[list[Example], Scores], tuple[list[Example], Scores]]:
-        """The examples to learn from and those to stop by, each with their human scores from 1 to 5.
+        """The examples to learn from and those to stop by, each with their ratings from 1 to 5.
 
         They have everything that they are compared with. The exact solver never stops early: it has none to stop by.
         """
@@ -296,7 +296,7 @@ class Adem(VectorEvaluator):
         return row_products(vectors[points.references], matrix, vectors[points.responses[points.owner]])
 
     @classmethod
-    def saved_parameters(cls, parameters: dict[str, Any], home: Path) -> dict[str, Any]:  # noqa: ARG003 - for others
+    def saved_parameters(cls, parameters: dict[str, Any], folder: Path) -> dict[str, Any]:  # noqa: ARG003 - for others
         """Earlier versions trained the preset `paper` with sgd and saved the solver as `exact`."""
         if parameters.get("preset") == PAPER_PRESET and parameters.get("solver") == EXACT:
             return parameters | {"solver": SGD}
@@ -379,7 +379,7 @@ class ContextAdem(Adem):
     """ADEM that compares a reply with its context only, so that it needs no reference."""
 
     name: ClassVar[str] = "c-adem"
-    measures: ClassVar[str] = "the human score of a reply, predicted from its context"
+    measures: ClassVar[str] = "the rating of a reply, predicted from its context"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = f"no context, or {OVERFLOW}"
 
@@ -389,7 +389,7 @@ class ReferenceAdem(Adem):
     """ADEM that compares a reply with references only."""
 
     name: ClassVar[str] = "r-adem"
-    measures: ClassVar[str] = "the human score of a reply, predicted from its reference"
+    measures: ClassVar[str] = "the rating of a reply, predicted from its reference"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = f"no references, or {OVERFLOW}"
 

@@ -137,7 +137,7 @@ class Tweet2VecDot(EncoderDot):
 
 # A classifier of human against model replies, as Liu et al. 2016 and Lowe et al. 2017 propose in their discussions.
 #
-# It learns from replies whose `system` says who wrote them, and from no human scores: a reply that many models give, in
+# It learns from replies whose `system` says who wrote them, and from no ratings: a reply that many models give, in
 # whatever context, is easily recognised and scores low. docs/reference/adem.md describes its limits.
 
 

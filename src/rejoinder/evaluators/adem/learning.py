@@ -167,7 +167,7 @@ _LEAST_RATE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class ComparedVectors:
-    """The vectors of replies and of what they are compared with, and the human scores."""
+    """The vectors of replies and of what they are compared with, and the ratings."""
 
     sides: Floats
     """The vectors of context and reference, or of one of them. (sides, replies, n)"""
@@ -210,14 +210,14 @@ class ComparedVectors:
 
 @dataclass(frozen=True, slots=True)
 class PredictionScale:
-    """The constants that bring the initial predictions to the scale of human scores."""
+    """The constants that bring the initial predictions to the scale of ratings."""
 
     alpha: float
     beta: float
 
     @classmethod
     def of(cls, compared: ComparedVectors) -> PredictionScale:
-        """With M = N = I the predictions then have the mean and standard deviation of the human scores."""
+        """With M = N = I the predictions then have the mean and standard deviation of the ratings."""
         first = compared.products(compared.identity())
         spread, wanted = float(first.std()), float(compared.human.std())
         beta = spread / wanted if spread > 0 and wanted > 0 else 1.0

@@ -220,7 +220,7 @@ class Projection:
 
 @dataclass(frozen=True, eq=False)
 class RatedVectors:
-    """Judged replies: the vectors of their texts, or the coordinates of these, and their human scores."""
+    """Judged replies: the vectors of their texts, or the coordinates of these, and their ratings."""
 
     points: ExampleVectors
     human: Scores

@@ -62,10 +62,10 @@ _LOGISTIC = 1.702
 
 @dataclass(frozen=True, kw_only=True)
 class Blend(Evaluator):
-    """Human scores predicted from the scores of several members, by ridge regression, boosted trees or both."""
+    """Ratings predicted from the scores of several members, by ridge regression, boosted trees or both."""
 
     name: ClassVar[str] = "blend"
-    measures: ClassVar[str] = "several evaluators and metrics, weighed by human scores"
+    measures: ClassVar[str] = "several evaluators and metrics, weighed by ratings"
     citation: ClassVar[str] = "Wolpert 1992, Stacked Generalization"
     cannot_score: ClassVar[str] = "no member could score it"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
@@ -83,7 +83,7 @@ class Blend(Evaluator):
     hold_out: str = "contexts"
     """What cross-validation holds out: `contexts`, or whole `sets`, for data unlike those that were rated."""
     dimension: tuple[str, ...] = ()
-    """Which human scores to learn; of several names the first that a file has."""
+    """Which ratings to learn; of several names the first that a file has."""
     title: str | None = None
     """A name and version of its own, for the signature."""
 
@@ -371,22 +371,22 @@ def member_places(given: Sequence[str | Metric], members: Sequence[Metric], fold
     return places
 
 
-def members_at(places: Sequence[object], home: Path) -> tuple[Metric, ...]:
+def members_at(places: Sequence[object], folder: Path) -> tuple[Metric, ...]:
     """The members at places that `member_places` gave; a pretrained model that several have is loaded once."""
     opened: dict[str, Metric] = {}
-    return tuple(_uncalibrated(_at_place(place, home, opened)) for place in places)
+    return tuple(_uncalibrated(_at_place(place, folder, opened)) for place in places)
 
 
-def _at_place(place: object, home: Path, opened: dict[str, Metric]) -> Metric:
-    file = str(home / CONFIG)
+def _at_place(place: object, folder: Path, opened: dict[str, Metric]) -> Metric:
+    file = str(folder / CONFIG)
     given = checked_object(place, file, FIELD)
     if "shipped" in given:
-        return _shipped_member(given, home)
+        return _shipped_member(given, folder)
     if "folder" not in given:
-        return saved_member(given, home)
+        return saved_member(given, folder)
     name = plain_name(given["folder"], file, FIELD)
     if name not in opened:
-        opened[name] = saved_member({"folder": name}, home)
+        opened[name] = saved_member({"folder": name}, folder)
     found = opened[name]
     if "parameters" not in given:
         return found
@@ -394,7 +394,7 @@ def _at_place(place: object, home: Path, opened: dict[str, Metric]) -> Metric:
         raise DataError(f"gives parameters for {name}, which has its own: expected none", file=file, field=FIELD)
     parameters = checked_object(given["parameters"], file, FIELD)
     try:
-        return found.with_parameters(parameters, home / name)
+        return found.with_parameters(parameters, folder / name)
     except CallError as error:
         raise DataError(str(error), file=file, field=FIELD) from error
 
@@ -408,8 +408,8 @@ def _shipped(given: str | Metric) -> tuple[str, dict[str, Any]] | None:
     return (name, parameters) if name in SHIPPED_FOLDERS else None
 
 
-def _shipped_member(place: Mapping[str, Any], home: Path) -> Metric:
-    file = str(home / CONFIG)
+def _shipped_member(place: Mapping[str, Any], folder: Path) -> Metric:
+    file = str(folder / CONFIG)
     given = checked_member(place, "shipped", str, file, FIELD)
     named = _shipped(given)
     if named is None:
@@ -418,7 +418,7 @@ def _shipped_member(place: Mapping[str, Any], home: Path) -> Metric:
     found: Metric = load_evaluator(shipped_folder(named[0]), named[1])
     if unversioned(_uncalibrated(found)) != checked_member(place, "signature", str, file, FIELD):
         raise CallError(
-            f"{home} was fitted with another version of {given}, which gave other scores: "
+            f"{folder} was fitted with another version of {given}, which gave other scores: "
             "expected the one that it was fitted with, or a new fit"
         )
     return found

@@ -260,7 +260,7 @@ class BlendModels:
         return cls(ridge, trees)
 
     def predict(self, columns: Floats) -> Floats:
-        """One prediction per row, in standard deviations of human scores."""
+        """One prediction per row, in standard deviations of ratings."""
         mean: Floats = np.mean([model.predict(columns) for model in (self.ridge, self.trees) if model], axis=0)
         return mean
 

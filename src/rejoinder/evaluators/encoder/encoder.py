@@ -43,7 +43,7 @@ SHIPPED_NETWORK = ("default", NETWORK)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Encoder(Evaluator):
-    """4 * sigmoid(MLP(encoder([context; response]))) + 1, trained on dialogues and then on human scores."""
+    """4 * sigmoid(MLP(encoder([context; response]))) + 1, trained on dialogues and then on ratings."""
 
     name: ClassVar[str] = "encoder"
     measures: ClassVar[str] = "how well a reply fits its context, by a trained neural network"
@@ -74,13 +74,13 @@ class Encoder(Evaluator):
     steps: int | None = None
     """Steps of ranking at most, in place of the preset's; 0 leaves it out."""
     label_steps: int | None = None
-    """Steps on human scores at most, in place of the preset's."""
+    """Steps on ratings at most, in place of the preset's."""
     replay: int | None = None
-    """Number of contexts of the dialogues whose replies should keep their scores while human scores are learned."""
+    """Number of contexts of the dialogues whose replies should keep their scores while ratings are learned."""
     label_share: float | None = None
-    """How much of the weight change by training on human scores is kept, from 0 to 1; by default all of it."""
+    """How much of the weight change by training on ratings is kept, from 0 to 1; by default all of it."""
     dimension: str | None = None
-    """Which human scores to learn; may be left out where there is one, or one called overall."""
+    """Which ratings to learn; may be left out where there is one, or one called overall."""
     scale: tuple[float, float] | None = None
     """The lowest and highest score that people could give; by default, the lowest and highest that they gave."""
 
@@ -147,19 +147,21 @@ class Encoder(Evaluator):
 
     def inherited_contexts(self) -> TrainedContexts:
         """The contexts of the trained evaluator that this one started from, if any."""
-        home = self.saved_start
-        return TrainedContexts() if home is None else type(self).load(home).trained_contexts
+        folder = self.saved_start
+        return TrainedContexts() if folder is None else type(self).load(folder).trained_contexts
 
     @property
     def saved_start(self) -> Path | None:
         """The folder of the Encoder that training starts from; None where it starts from a pretrained encoder."""
-        home = shipped_folder(NETWORK) if self.encoder in SHIPPED_NETWORK else Path(self.encoder)
-        if not _is_saved_evaluator(home):
+        folder = shipped_folder(NETWORK) if self.encoder in SHIPPED_NETWORK else Path(self.encoder)
+        if not _is_saved_evaluator(folder):
             return None
-        can_be_widened = (home / WEIGHTS["int8"]).is_file() and (home / ENCODER).is_file()
-        if not (home / WEIGHTS["torch"]).is_file() and not can_be_widened:
-            raise CallError(f"{home} was exported without {WEIGHTS['torch']}: it scores, but cannot be trained further")
-        return home
+        can_be_widened = (folder / WEIGHTS["int8"]).is_file() and (folder / ENCODER).is_file()
+        if not (folder / WEIGHTS["torch"]).is_file() and not can_be_widened:
+            raise CallError(
+                f"{folder} was exported without {WEIGHTS['torch']}: it scores, but cannot be trained further"
+            )
+        return folder
 
     @property
     def signature(self) -> str:
@@ -228,9 +230,9 @@ def _load_model(folder: Path, settings: EncoderSettings, precision: str) -> Enco
     return TorchModel.load(folder, settings)
 
 
-def _is_saved_evaluator(home: Path) -> bool:
+def _is_saved_evaluator(folder: Path) -> bool:
     """Whether config.json is that of a saved Encoder; a pretrained encoder has a config.json of another kind."""
     try:
-        return bool((home / CONFIG).is_file() and read_config(home)["name"] == Encoder.name)
+        return bool((folder / CONFIG).is_file() and read_config(folder)["name"] == Encoder.name)
     except DataError:
         return False

@@ -1,4 +1,4 @@
-"""The stages of training: ranking true replies above others, human scores, and scores of a teacher."""
+"""The stages of training: ranking true replies above others, ratings, and scores of a teacher."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rejoinder.learning.torch_parts import SCALE, in_batch_loss, negatives_of, s
 from rejoinder.stats.correlation import product_moment
 from rejoinder.text.tokens import writable
 
-# The stages that train the whole network: ranking true replies above others, without labels; then human scores.
+# The stages that train the whole network: ranking true replies above others, without labels; then ratings.
 
 
 # Shared by stages that learn scores of replies: how the network reads a batch, and how it is validated.

@@ -127,8 +127,8 @@ def regression_stage(model: TorchModel, evaluator: Encoder, data: TrainingData) 
 
 def start_model(evaluator: Encoder, seed: int) -> TorchModel:
     """The model that training starts from: one that was saved, or a pretrained encoder with a new head."""
-    home = evaluator.saved_start
-    if home is None:
+    folder = evaluator.saved_start
+    if folder is None:
         return TorchModel.start(
             evaluator.encoder,
             max_length=evaluator.max_length,
@@ -138,13 +138,13 @@ def start_model(evaluator: Encoder, seed: int) -> TorchModel:
             towers=evaluator.towers,
             seed=seed,
         )
-    model = type(evaluator).load(home, precision="torch").model_
+    model = type(evaluator).load(folder, precision="torch").model_
     for name in ("max_length", "max_response", "speaker_marks", "pooling", "towers"):
         before, now = getattr(model.settings, name), getattr(evaluator, name)
         if now is not None and before != now:
-            raise CallError(f"{home} was trained with {name}={before}: it cannot be trained further with {now}")
+            raise CallError(f"{folder} was trained with {name}={before}: it cannot be trained further with {now}")
     if not isinstance(model, TorchModel):
-        raise CallError(f"{home} holds no weights that can be trained")
+        raise CallError(f"{folder} holds no weights that can be trained")
     return model
 
 

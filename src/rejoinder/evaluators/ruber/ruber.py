@@ -109,7 +109,7 @@ class Ruber(NetworkEvaluator):
         return {"vectors_": vectors, "scorer_": scorer, "ranges_": self._ranges(examples, vectors, scorer)}
 
     def tuned(self, judged: Iterable[JudgedExample], *, seed: int = 0, run: TrainingRun | None = None) -> Self:
-        """A copy whose s_U is also trained on human scores; this one does not change."""
+        """A copy whose s_U is also trained on ratings; this one does not change."""
         from rejoinder.evaluators.ruber.training import tuned_scorer
 
         data = TrainingData.of((), judged, seed=seed, run=run)

@@ -1,4 +1,4 @@
-"""From dialogues and human scores to a trained s_U: what it starts from, the pairs, and the stages."""
+"""From dialogues and ratings to a trained s_U: what it starts from, the pairs, and the stages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from rejoinder.text.vectors import WordVectors
 from rejoinder.text.vocabulary import Vocabulary
 from rejoinder.types import Scores
 
-# From dialogues and human scores to a trained s_U: the training pairs, and the order of the stages.
+# From dialogues and ratings to a trained s_U: the training pairs, and the order of the stages.
 
 
 HELD_OUT, MOST_HELD_OUT, FEWEST_TO_HOLD_OUT = 0.1, 1000, 50
@@ -84,7 +84,7 @@ def learned_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: Wor
 
 
 def tuned_scorer(evaluator: NetworkEvaluator, scorer: PairScorer, data: TrainingData) -> PairScorer:
-    """A copy of s_U, trained on human scores; the split `valid`, or else some contexts, are held out."""
+    """A copy of s_U, trained on ratings; the split `valid`, or else some contexts, are held out."""
     fit = evaluator.fitted
     key = digest_of([evaluator.name, evaluator.parameters, fit.data, fit.seed, data.digest, data.seed])
     human = RatedReplies.of(evaluator, data)
@@ -93,7 +93,7 @@ def tuned_scorer(evaluator: NetworkEvaluator, scorer: PairScorer, data: Training
 
 @dataclass(frozen=True, eq=False)
 class RatedReplies:
-    """Replies with human scores: some to learn from, some held out."""
+    """Replies with ratings: some to learn from, some held out."""
 
     pairs: list[ReplyInContext]
     scores: Scores
@@ -158,7 +158,7 @@ def _split(groups: Sequence[int] | Ints, seed: int) -> tuple[Ints, Ints]:
     return np.flatnonzero(~held), np.random.default_rng([seed, 6]).permutation(np.flatnonzero(held))
 
 
-# The two training stages of s_U: ranking true replies above random ones, and regression on human scores.
+# The two training stages of s_U: ranking true replies above random ones, and regression on ratings.
 #
 # Random replies are those of the other pairs in the batch, which is drawn at random: each text is read once and serves
 # both as a true and as a random reply.
@@ -239,13 +239,13 @@ class RuberRankingStage(_PairStage):
 
 @dataclass(frozen=True, eq=False)
 class RuberRegressionStage(_PairStage):
-    """Squared error on human scores."""
+    """Squared error on ratings."""
 
     name: ClassVar[str] = "regression"
     figure: ClassVar[str] = "correlation"
 
     human: Floats
-    """The human score of every pair, from 0 to 1."""
+    """The rating of every pair, from 0 to 1."""
 
     def loss(self, forward: Forward, rows: Sequence[int], epoch: int) -> Tensor:  # noqa: ARG002 - labels never change
         """The mean squared error."""
@@ -254,7 +254,7 @@ class RuberRegressionStage(_PairStage):
         return torch.nn.functional.mse_loss(scores, torch.from_numpy(self.human[pairs]).float())
 
     def validate(self) -> float | None:
-        """Pearson's correlation with the human scores; -1 if all scores are equal."""
+        """Pearson's correlation with the ratings; -1 if all scores are equal."""
         human = self.human[self.held_out]
         if not len(human) or not np.ptp(human):
             return None

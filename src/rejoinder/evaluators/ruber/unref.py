@@ -246,7 +246,7 @@ def cosines(left: Vectors, right: Vectors) -> Scores:
 GRU, HIERARCHICAL = "gru", "hierarchical"
 NONE, AUTO = "none", "auto"
 LABEL_BATCH = 30
-"""Judged replies per step of training on human scores, as in Zhao et al. 2020."""
+"""Judged replies per step of training on ratings, as in Zhao et al. 2020."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,13 +287,13 @@ class NetworkEvaluator(CorpusEvaluator):
     learning_rate: float = 1e-3
     """Learning rate at the start; it falls to 0 linearly."""
     label_epochs: int = 30
-    """The largest number of epochs over the human scores."""
+    """The largest number of epochs over the ratings."""
     label_rate: float = 3e-4
-    """Learning rate on human scores."""
+    """Learning rate on ratings."""
     dimension: str = AUTO
-    """The dimension of the human scores to learn; auto: the only one, or the one called overall."""
+    """The dimension of the ratings to learn; auto: the only one, or the one called overall."""
     scale: tuple[float, float] | None = None
-    """The lowest and highest possible human score; by default, the lowest and highest given."""
+    """The lowest and highest possible rating; by default, the lowest and highest given."""
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
@@ -365,7 +365,7 @@ class RuberUnref(NetworkEvaluator):
         return {"scorer_": learned_scorer(self, data, vectors)}
 
     def tuned(self, judged: Iterable[JudgedExample], *, seed: int = 0, run: TrainingRun | None = None) -> Self:
-        """A copy that is also trained on human scores; this one does not change."""
+        """A copy that is also trained on ratings; this one does not change."""
         from rejoinder.evaluators.ruber.training import tuned_scorer
 
         data = TrainingData.of((), judged, seed=seed, run=run)

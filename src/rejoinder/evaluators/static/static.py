@@ -47,7 +47,7 @@ _LANGUAGE_MODEL = {
 class Static(Evaluator):
     """4 * sigmoid(MLP(static word vectors of context and reply, counts of words)) + 1, trained on scores.
 
-    The scores are those of a larger evaluator, or human scores. Dialogues, if given, teach which words follow which,
+    The scores are those of a larger evaluator, or ratings. Dialogues, if given, teach which words follow which,
     and which reply answers which turn.
     """
 
