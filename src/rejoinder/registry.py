@@ -77,7 +77,7 @@ EVALUATORS: dict[str, str] = {
 }
 """Metrics that are trained, saved in a folder and loaded from it: name -> class."""
 
-SHIPPED: dict[str, str] = {
+SHIPPED_EVALUATORS: dict[str, str] = {
     "default": "how good a reply is, from 1 to 5, by a network and other signals that come with the package",
     "default-fast": "the same by word vectors and counts: less accurate, but tens of thousands of replies per second",
     "default@1": "the former default, the network alone: only to compare with earlier scores",
@@ -149,9 +149,9 @@ TRAINABLE: dict[str, dict[str, str]] = {
         "am-fm": "adequacy and fluency compared with references",
     },
     "evaluators that learn from rated replies": {
-        "blend": "weigh several evaluators and metrics by human scores: the choice for a few hundred ratings",
+        "blend": "weigh several evaluators and metrics by ratings: the choice for a few hundred ratings",
         "static": "judge a reply by word vectors and word counts, as the bundled default-fast does",
-        "adem": "predict human scores from an encoder's vectors of context, reference and reply",
+        "adem": "predict ratings from an encoder's vectors of context, reference and reply",
         "c-adem": "ADEM that compares a reply with its context only, so that it needs no reference",
         "r-adem": "ADEM that compares a reply with its references only",
         "human-likeness": "classify whether a person or a model gave a reply",
@@ -319,7 +319,7 @@ def load_sentence_encoder(folder: str | Path) -> Any:
 
 def check_portable(name: str, parameters: Mapping[str, Any]) -> None:
     """CallError for a metric that a saved folder must not name: one that reads other files or asks a judge."""
-    if name in JUDGES or name not in {*metric_names(), *ALIASES, *SHIPPED}:
+    if name in JUDGES or name not in {*metric_names(), *ALIASES, *SHIPPED_EVALUATORS}:
         wanted = "expected a metric that needs no files or addresses"
         raise CallError(f"{shortened(name)} cannot be part of a model folder: {wanted}")
     for key, value in parameters.items():

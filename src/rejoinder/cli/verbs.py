@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rejoinder.cli.parameters import located
-from rejoinder.cli.running import Checks, Verb, call_of, run
+from rejoinder.cli.running import GateChecks, Verb, call_of, run_verb
 from rejoinder.errors import CallError
 from rejoinder.options import origin_of, unit_given
 
@@ -136,7 +136,7 @@ def _asked_in_pairs(arguments: argparse.Namespace) -> int | None:
             name = option.replace("_", "-")
             raise CallError(f"--{name} is for scores of single replies: expected it without --pairwise")
     same = vars(arguments) | {"preferences": arguments.replies, "judge": arguments.pairwise, "model": "davidson"}
-    return run(VERB_GROUPS["Ask people"]["prefer"], argparse.Namespace(**same))
+    return run_verb(VERB_GROUPS["Ask people"]["prefer"], argparse.Namespace(**same))
 
 
 def _pair_costs(arguments: argparse.Namespace) -> CostPlan:
@@ -150,13 +150,13 @@ def _pair_costs(arguments: argparse.Namespace) -> CostPlan:
     return costs
 
 
-def _gate(comparison: Any, arguments: argparse.Namespace) -> Checks:
+def _gate(comparison: Any, arguments: argparse.Namespace) -> GateChecks:
     if arguments.fail_if is None:
-        return Checks()
+        return GateChecks()
     checked = located("comparing.verdict:gate")(comparison, arguments.fail_if)
     reasons = [] if checked.passed else [checked.reason]
     shown = {"check": checked.to_dict()}
-    return Checks(reasons, shown=shown) if checked.decided else Checks(undecided=reasons, shown=shown)
+    return GateChecks(reasons, shown=shown) if checked.decided else GateChecks(undecided=reasons, shown=shown)
 
 
 VERB_GROUPS: dict[str, dict[str, Verb]] = {
@@ -175,7 +175,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             forms="report texts",
             extra=_add_of_score,
             start=_check_score,
-            instead=lambda arguments: None if arguments.dry_run else located("cli.scoring:score")(arguments),
+            instead=lambda arguments: None if arguments.dry_run else located("cli.scoring:score_verb")(arguments),
             costs=lambda arguments: _score_costs(arguments, [arguments.replies]),
         ),
         "compare": Verb(
@@ -226,7 +226,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "people.sample:sample",
             told="replies: {output} (keep `probability` with the labels, for `rejoinder compare --labels`)",
         ),
-        "annotate": Verb("collect human scores of replies in a browser", module="annotate"),
+        "annotate": Verb("collect ratings of replies in a browser", module="annotate"),
         "agree": Verb(
             "measure how well raters agree, and turn their ratings into one score per reply",
             "people.agreement:agree",
@@ -250,7 +250,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         "distil": Verb(
             "train a small evaluator to predict the scores of larger ones",
             "training.distil:distil",
-            instead=lambda arguments: int(located("cli.train:distil")(arguments)),
+            instead=lambda arguments: int(located("cli.train:distil_verb")(arguments)),
             prints=False,
         ),
         "generate": Verb(
@@ -281,7 +281,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         "doctor": Verb(
             "show what is installed, which extras are missing, and whether the evaluators in the package work",
             "scoring.doctor:doctor",
-            checks=lambda found, _: Checks(found.problems),
+            checks=lambda found, _: GateChecks(found.problems),
         ),
         "completion": Verb("print a script that lets the shell complete verbs and options", module="completion"),
     },

@@ -103,7 +103,7 @@ QUESTIONS: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class MeasuredTrust:
     """How well one metric agreed with people on one set of rated replies."""
 
     measured: str
@@ -118,15 +118,15 @@ class Agreement:
 
 
 @cache
-def _measured() -> dict[str, tuple[Agreement, ...]]:
+def _measured() -> dict[str, tuple[MeasuredTrust, ...]]:
     text = (files("rejoinder") / "resources" / "agreement.json").read_text(encoding="utf-8")
     return {
-        name: tuple(Agreement(**{**figure, "spearman": tuple(figure["spearman"])}) for figure in figures)
+        name: tuple(MeasuredTrust(**{**figure, "spearman": tuple(figure["spearman"])}) for figure in figures)
         for name, figures in json.loads(text).items()
     }
 
 
-def agreement(name: str) -> tuple[Agreement, ...]:
+def measured_trust(name: str) -> tuple[MeasuredTrust, ...]:
     """The measured agreement of a metric with people, set by set; empty where it was not measured."""
     return _measured().get(name, ())
 
@@ -185,7 +185,7 @@ def _caution(table: ScoreTable) -> Iterator[str]:
     """Which of the metrics hardly agreed with people, where that was measured."""
     weak = []
     for label in table.metrics:
-        found = [each.spearman[0] for each in agreement(label) or agreement(table.family_of(label))]
+        found = [each.spearman[0] for each in measured_trust(label) or measured_trust(table.family_of(label))]
         if found and median(found) < WEAK:
             weak.append(label)
     if weak:

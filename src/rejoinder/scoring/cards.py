@@ -19,7 +19,7 @@ from rejoinder.registry import (
     JUDGES,
     RECOMMENDED,
     REPLY_MODELS,
-    SHIPPED,
+    SHIPPED_EVALUATORS,
     TEMPLATES,
     TRAINABLE,
     build,
@@ -28,7 +28,7 @@ from rejoinder.registry import (
     trainable_class,
     trainable_names,
 )
-from rejoinder.scoring.advice import PAGES, QUESTIONS, RESULTS, WEAKNESSES, agreement
+from rejoinder.scoring.advice import PAGES, QUESTIONS, RESULTS, WEAKNESSES, measured_trust
 from rejoinder.show.document import Document, Result, Say
 from rejoinder.show.text import aligned
 
@@ -69,7 +69,12 @@ class MetricList(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values, with what comes with the package and what can be trained."""
-        return {"metrics": self.metrics, "shipped": SHIPPED, "trainable": TRAINABLE, "recommended": RECOMMENDED}
+        return {
+            "metrics": self.metrics,
+            "shipped": SHIPPED_EVALUATORS,
+            "trainable": TRAINABLE,
+            "recommended": RECOMMENDED,
+        }
 
     def document(self) -> Document:
         """All names with one line each."""
@@ -107,7 +112,7 @@ def _list(described: Mapping[str, Mapping[str, Any]], width: int) -> Iterator[st
         group[name] = about["measures"]
     groups = {
         "Which one?": QUESTIONS,
-        "Evaluators that come with the package (need contexts, no references):": SHIPPED,
+        "Evaluators that come with the package (need contexts, no references):": SHIPPED_EVALUATORS,
         "Metrics that compare a reply with references:": with_references,
         "Metrics that need no references:": without,
         "Language models as judges (need the address of a server):": {name: _measures(name) for name in JUDGES},
@@ -127,17 +132,20 @@ def _explained(name: str) -> dict[str, Any]:
     """All that is known about one name."""
 
     base = ALIASES.get(name, (name, {}))[0]
-    if name in SHIPPED or name in TEMPLATES:
-        measures = SHIPPED.get(name) or f"{SHIPPED['default']}; with {' and '.join(TEMPLATES[name].values())}"
+    if name in SHIPPED_EVALUATORS or name in TEMPLATES:
+        measures = (
+            SHIPPED_EVALUATORS.get(name)
+            or f"{SHIPPED_EVALUATORS['default']}; with {' and '.join(TEMPLATES[name].values())}"
+        )
         about = {"measures": measures, "needs": ["context"], "range": [1, 5], "higher_is_better": True}
     elif base in metric_names() or base in JUDGES or base in EVALUATORS:
         about = _described(base) | ({"parameters_set": ALIASES[name][1]} if name in ALIASES else {})
     elif base in trainable_names():
         about = {"measures": next(group[base] for group in TRAINABLE.values() if base in group)}
     else:
-        known = [*metric_names(), *JUDGES, *ALIASES, *SHIPPED, *TEMPLATES, *trainable_names()]
+        known = [*metric_names(), *JUDGES, *ALIASES, *SHIPPED_EVALUATORS, *TEMPLATES, *trainable_names()]
         raise UnknownNameError("metric or model", name, known)
-    figures = agreement(base)
+    figures = measured_trust(base)
     page = RESULTS.get(base) or ("results/evaluator-figures.md" if figures else None)
     return {
         "name": name,

@@ -80,7 +80,7 @@ def test_raters_of_one_context_are_not_independent() -> None:
     without = [{key: value for key, value in record.items() if key != "context"} for record in often]
     blind = rejoinder.prefer(without)
     assert blind.pairs[0].p_value < 0.001
-    assert blind.notes == ("the records have no contexts, so judgements are taken as independent of each other",)
+    assert blind.notes == ("the records have no contexts, so preferences are taken as independent of each other",)
 
 
 def test_lengths_are_controlled_where_the_replies_are_known() -> None:
