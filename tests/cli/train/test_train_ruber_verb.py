@@ -63,7 +63,7 @@ def test_options_reach_the_training(run: Run, talk: Path, monkeypatch: pytest.Mo
     def no_training(_: object, stage: RuberRankingStage, schedule: Schedule, *__: object) -> None:
         started.append((stage, schedule))
 
-    monkeypatch.setattr("rejoinder.evaluators.ruber.training.train", no_training)
+    monkeypatch.setattr("rejoinder.evaluators.ruber.training.run_stage", no_training)
     options = ("--margin", ".9", "--batch", "4", "--learning-rate", ".01", "--negatives", "2")
     ran = run("train", "ruber", "--dialogues", talk, *SMALL, *options, "-o", "model")
     assert ran.code == 0, ran.err
