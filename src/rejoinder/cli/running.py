@@ -147,18 +147,21 @@ def run_verb(verb: Verb, arguments: argparse.Namespace) -> int:
 
 def called(place: str, arguments: argparse.Namespace) -> Any:
     """What the function at a place returns for the options."""
-    with options_named(described(place)):
+    with options_named(described(place), arguments):
         positional, named = call_of(place, arguments)
         return located(place)(*positional, **named)
 
 
 @contextmanager
-def options_named(parameters: Iterable[Parameter]) -> Iterator[None]:
-    """Errors about a parameter name its option instead: `--pair-by must be ...`."""
+def options_named(parameters: Iterable[Parameter], arguments: argparse.Namespace) -> Iterator[None]:
+    """Errors about a parameter name its option instead: `--pair-by must be ...`; a file may have such a name, too."""
     try:
         yield
     except CallError as error:
         first, _, rest = str(error).partition(" ")
+        values = [value if isinstance(value, list) else [value] for value in vars(arguments).values()]
+        if any(str(each) == first for value in values for each in value):
+            raise
         named = [each for each in parameters if each.name == first and each.option.shown and not is_positional(each)]
         if not named or named[0].option.parts or type(error) is not CallError:
             raise

@@ -36,7 +36,7 @@ def score_verb(arguments: argparse.Namespace) -> int:
     from rejoinder.show.text import wrapped
 
     lowest = lowest_means(arguments.fail_under)
-    with options_named(described("scoring.score:score")):
+    with options_named(described("scoring.score:score"), arguments):
         bound = bound_to(scoring.score, *call_of("scoring.score:score", arguments))
     bound.apply_defaults()
     given = dict(bound.arguments)

@@ -148,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
     finished: list[Path] = []
     told = "checkpoints are in {}: run the same command with --resume to continue"
     with reserved(*extra_outputs(arguments), reads=files_read(arguments)):
-        with _telling(told, checkpoints_beside(output), arguments), options_named(parameters_for(cls)):
+        with _telling(told, checkpoints_beside(output), arguments), options_named(parameters_for(cls), arguments):
             model = train(
                 name,
                 on_read=partial(_say_read, arguments, parameters),
@@ -173,7 +173,10 @@ def distil_verb(arguments: argparse.Namespace) -> int:
     shorter = ("contexts",) if arguments.static else ("contexts", "steps")
     named["run"] = _run_of(named.get("run"), faster_ways(shorter, {}, arguments.minutes), arguments)
     told = "the teacher's scores are in {}: run the same command with --resume to continue"
-    with _telling(told, training.teacher_scores_beside(output), arguments), options_named(parameters_of_distil):
+    with (
+        _telling(told, training.teacher_scores_beside(output), arguments),
+        options_named(parameters_of_distil, arguments),
+    ):
         student = training.distil(
             *positional,
             on_read=partial(_say_distilled, arguments),

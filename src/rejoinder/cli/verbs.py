@@ -150,10 +150,27 @@ def _pair_costs(arguments: argparse.Namespace) -> CostPlan:
     return costs
 
 
-def _gate(comparison: Any, arguments: argparse.Namespace) -> GateChecks:
+def _add_of_prefer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fail-if",
+        choices=("worse", "not-better"),
+        help="a check for continuous integration: exit code 3 if --baseline is significantly preferred to the other "
+        "system, or if the other one is not significantly preferred to it",
+    )
+    parser.add_argument("--baseline", metavar="NAME", help="the system that --fail-if compares the other one with")
+
+
+def _check_prefer(arguments: argparse.Namespace) -> None:
+    if (arguments.fail_if is None) != (arguments.baseline is None):
+        raise CallError("--fail-if needs --baseline, the name of a system, and the other way round")
+
+
+def _gate(result: Any, arguments: argparse.Namespace) -> GateChecks:
+    """What --fail-if says of a comparison or of preferences."""
     if arguments.fail_if is None:
         return GateChecks()
-    checked = located("comparing.verdict:gate")(comparison, arguments.fail_if)
+    named = {"baseline": arguments.baseline} if arguments.verb == "prefer" else {}
+    checked = result.gate(arguments.fail_if, **named)
     reasons = [] if checked.passed else [checked.reason]
     shown = {"check": checked.to_dict()}
     return GateChecks(reasons, shown=shown) if checked.decided else GateChecks(undecided=reasons, shown=shown)
@@ -237,7 +254,10 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "rank systems by pairwise preferences: which of two replies is better",
             "comparing.pairwise:prefer",
             forms="latex",
+            extra=_add_of_prefer,
+            start=_check_prefer,
             costs=_pair_costs,
+            checks=_gate,
         ),
     },
     "Train": {

@@ -13,6 +13,7 @@ import numpy as np
 
 from rejoinder.comparing.preferences import PreferencePair, Preferences, ranked_preferences, rate_text
 from rejoinder.comparing.systems import join_systems
+from rejoinder.comparing.verdict import FailIf, Gate
 from rejoinder.data.judged import Preference, context_key
 from rejoinder.data.records import FieldMap, Fields
 from rejoinder.data.source import Source
@@ -392,6 +393,13 @@ class PairwisePreferences(Result):
             )
         said.append("This is the judge's preference; only labels by people show whether they agree.")
         return said
+
+    def gate(self, fail_if: FailIf, *, baseline: str) -> Gate:
+        """As `Preferences.gate`; not decided where the judge contradicts itself too often."""
+        found = self.ranked.gate(fail_if, baseline=baseline)
+        if self.ranked.decided and not self.decided:
+            return Gate(fail_if, passed=False, reason=self.sentences[1], decided=False)
+        return replace(found, reason=self.sentences[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -14,9 +14,10 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.arrays import Floats, Ints
+from rejoinder.comparing.verdict import FailIf, Gate
 from rejoinder.data.judged import Preference, PreferenceSource, context_key
 from rejoinder.data.records import Fields
-from rejoinder.errors import DataError, listed
+from rejoinder.errors import CallError, DataError, UnknownNameError, listed
 from rejoinder.options import OnError
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.document import (
@@ -278,6 +279,23 @@ class Preferences(Result):
     def sentences(self) -> list[str]:
         """The answer, and what limits it."""
         return self.said("People prefer")
+
+    def gate(self, fail_if: FailIf, *, baseline: str) -> Gate:
+        """Whether the system that is compared with `baseline` passes as a check, as in `Comparison.gate`.
+
+        worse: it fails if the baseline is significantly stronger, or nothing could be tested. not-better: it fails
+        unless it is significantly stronger itself.
+        """
+        names = [row.system for row in self.systems]
+        if baseline not in names:
+            raise UnknownNameError("baseline", baseline, names)
+        if len(names) != 2:
+            raise CallError(f"a check needs a baseline and a candidate: expected two systems, found {len(names)}")
+        pair = self.pair(*names)
+        tested = pair is not None and not math.isnan(pair.p_adjusted)
+        better = names[0] if pair is not None and pair.significant else None
+        passed = tested and better != baseline if fail_if == "worse" else better not in (None, baseline)
+        return Gate(fail_if, passed, self.sentences[0])
 
     @property
     def decided(self) -> bool:

@@ -224,8 +224,7 @@ class PartsFolder:
         if not self.manifest.is_finished:
             done, count = len(self._recorded()), len(self.manifest.rows)
             raise CallError(
-                f"{self.path} is unfinished ({done} of {count} parts): "
-                "the command that wrote it continues with --resume"
+                f"{self.path}: unfinished ({done} of {count} parts): the command that wrote it continues with --resume"
             )
         return self.manifest
 

@@ -37,7 +37,8 @@ from rejoinder.types import Example, Scores
 # of `multiprocessing` they do not run the caller's script again, so a script needs no `if __name__ == "__main__"`.
 
 
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from rejoinder.scoring.processes import main; main()"
+_START = """import json, sys; sys.path[:] = json.loads(sys.argv[1])
+from rejoinder.scoring.processes import worker_main; worker_main()"""
 _AHEAD = 2
 """Batches that each process has at a time: one that it scores, and the next."""
 _TURN = 0.2
