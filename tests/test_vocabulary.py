@@ -206,13 +206,18 @@ def test_the_help_uses_no_replaced_word() -> None:
 
 PAGES = sorted(
     {*DOCS.glob("guide/*.md"), *DOCS.glob("reference/*.md"), DOCS / "index.md", DOCS.parent / "README.md"}
-    | {DOCS.parent / "CONTRIBUTING.md", DOCS / "design" / "architecture.md"}
+    | {
+        DOCS.parent / "CONTRIBUTING.md",
+        DOCS / "design" / "architecture.md",
+        *SOURCE.rglob("*.md"),
+        *SOURCE.rglob("*.html"),
+    }
 )
 FORMER_NAMES = re.compile(r"^The names before 0\.2 .*?until 0\.3\.$", re.MULTILINE | re.DOTALL)
 """The paragraph that says how things were named."""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_pages_use_no_replaced_word(page: Path) -> None:
     text = FORMER_NAMES.sub("", page.read_text(encoding="utf-8"))
     if page.name == "CONTRIBUTING.md":
