@@ -12,7 +12,7 @@ import numpy as np
 
 from rejoinder.comparing.labels import LabelDifference, LabelMeans
 from rejoinder.comparing.tests import Ranking
-from rejoinder.comparing.verdict import FailIf, Gate, Verdict, claim, gate, needed_text
+from rejoinder.comparing.verdict import FailIf, Gate, Verdict, gate, needed_text, verdict_words
 from rejoinder.data.replay import Replay
 from rejoinder.errors import UnknownNameError
 from rejoinder.metrics.base import Metric
@@ -299,7 +299,7 @@ def _undecided(comparison: Comparison) -> Iterator[str]:
 
 def _of_two(comparison: Comparison) -> Iterator[str]:
     (verdict,) = comparison.decisive_verdicts
-    found = claim(verdict.facts, f" on {verdict.metric}")
+    found = verdict_words(verdict.facts, f" on {verdict.metric}")
     begins_with_a_name = verdict.outcome not in ("open", "untested")
     yield f"{found if begins_with_a_name else _capitalised(found)}."
     yield from _means(comparison, verdict)
@@ -380,7 +380,7 @@ def _closest_to_the_best(best: str | None, verdicts: Sequence[Verdict]) -> Itera
     """How large the lead of the best system is: over the one that comes closest."""
     if best is not None:
         closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.facts.gap.estimate)
-        yield f"Its smallest lead: {claim(closest.facts)}."
+        yield f"Its smallest lead: {verdict_words(closest.facts)}."
 
 
 def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:

@@ -196,13 +196,13 @@ def prefer(
     resamples: Resamples = RESAMPLES,
     quiet: Quiet = True,
 ) -> Preferences | PairwisePreferences:
-    """Rank the systems of pairwise preferences: a file, a frame or records with `a`, `b` and `winner`.
+    """Rank the systems of pairwise preferences: a file, a data frame or records with `a`, `b` and `winner`.
 
     `model` is "davidson", which has a parameter for ties, or "bradley-terry", where a tie is half a win for each.
     Intervals resample contexts (`context_id`, else equal context text; without contexts, single preferences).
 
-    With a `judge`, the systems are those of two or more files, lists or frames of replies, or of one that holds several
-    systems, and the judge says which of two replies to the same context (`context_id`, else equal context text;
+    With a `judge`, the systems are those of two or more files, lists or data frames of replies, or of one that
+    holds several systems, and the judge says which of two replies to the same context (`context_id`, else equal context text;
     `pair_by` names another field) is better, in both orders. A reply wins where both answers prefer it; anything else
     is a tie. `max_cost` ends the run before the judge has cost more.
     """
