@@ -263,6 +263,22 @@ def inflected(count: int, noun: str, plural: str = "") -> str:
     return noun if count == 1 else plural or f"{noun}s"
 
 
+LONGEST_NAME = 80
+
+
+def middle_cut(text: str, kept: int) -> str:
+    """The first and the last characters of a text, `kept` in total, around an ellipsis."""
+    tail = kept // 2
+    return f"{text[: kept - tail]}…{text[len(text) - tail :]}"
+
+
+def system_label(name: str) -> str:
+    """The system's name, shortened in the middle if it is very long; "replies" if it is empty."""
+    if not name.strip():
+        return "replies"
+    return name if len(name) <= LONGEST_NAME else middle_cut(name, LONGEST_NAME)
+
+
 MOST_NAMED = 6
 """Names that a sentence lists; of more, the last ones are counted."""
 
