@@ -16,6 +16,8 @@ class LazyParser(argparse.ArgumentParser):
     ) -> None:
         super().__init__(*args, **kwargs)
         self._fill = fill
+        if fill is not None and self.description:  # a purpose has lower case in the list of verbs
+            self.description = f"{self.description[0].upper()}{self.description[1:]}."
 
     def filled(self) -> LazyParser:
         """The same parser, with its options."""
@@ -63,8 +65,3 @@ class LazyParser(argparse.ArgumentParser):
         from rejoinder.show.text import one_line
 
         self.exit(2, f"{self.prog}: {one_line(without_secrets(message))} (`{self.prog} --help` explains)\n")
-
-
-def sentence(purpose: str) -> str:
-    """A purpose as a sentence: lower case in the list of verbs, capitalised in the verb's own help."""
-    return purpose[0].upper() + purpose[1:] + "."

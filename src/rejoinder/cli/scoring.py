@@ -32,10 +32,10 @@ def score(arguments: argparse.Namespace) -> int:
     from rejoinder.options import bound_to
     from rejoinder.scoring import score as scoring
     from rejoinder.scoring.advice import meaning
-    from rejoinder.scoring.table import Threshold, failures, undecided
+    from rejoinder.scoring.table import Threshold, checked
     from rejoinder.show.text import wrapped
 
-    thresholds = [Threshold.parse(text) for text in arguments.fail_under]
+    thresholds = [*map(Threshold.parse, arguments.fail_under)]
     with options_named(described("scoring.score:score")):
         bound = bound_to(scoring.score, *call_of("scoring.score:score", arguments))
     bound.apply_defaults()
@@ -45,10 +45,11 @@ def score(arguments: argparse.Namespace) -> int:
         scoring.choose(given.pop("metrics")),
         fields=replace(FieldMap.given(given.pop("fields")), by=tuple(given.pop("by"))),
         **given,
-        reads=files_read(arguments),
+        reads=files_read(arguments) if arguments.output or arguments.report else (),
         beside=report_outputs(arguments.report),
         say=lambda message: say(message, arguments),
         option="--resume",
+        digest=bool(arguments.output or arguments.json),
     ) as ready:
         for threshold in thresholds:
             threshold.check_metric(ready.run.metrics)
@@ -66,8 +67,8 @@ def score(arguments: argparse.Namespace) -> int:
         from rejoinder.adapters.mlflow import log_scores
 
         log_scores(table)
-    failed, unsettled = failures(thresholds, table), undecided(thresholds, table)
-    skipped, is_new = [str(error) for error in ready.source.skipped.values()], not ready.is_finished
+    failed, unsettled = checked(thresholds, table)
+    skipped, is_new = [*map(str, ready.source.skipped.values())], not ready.is_finished
     if arguments.json:
         checks = {"failed_checks": failed, "undecided_checks": unsettled} if thresholds else {}
         print_json({**ready.run.meta(table), "skipped": skipped, **checks})

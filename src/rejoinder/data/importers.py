@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from rejoinder.data.chats import (
@@ -88,7 +89,7 @@ class Columns:
 
 def columns_of(sample: Sample, name: str, given: FieldMap) -> Columns:
     """The fields to read; DataError where two could be meant."""
-    present = list(dict.fromkeys(key for record in sample for key in record))
+    present = list(dict.fromkeys(chain.from_iterable(sample)))
     ours = given.of("response") == "response" and "response" in present
     chat = given.of("messages") in present
     taken = set(given.names.values())
@@ -229,12 +230,14 @@ def shape_of(sample: Sample, name: str) -> Shape | None:
 
 def records_of_page(record: Any) -> list[Any]:
     """The records inside one page of an export, such as {"data": [...], "meta": ...}; none where it is no page."""
-    if not isinstance(record, dict) or any(shape.fits(record) for shape in SHAPES):
+    if not isinstance(record, dict):
         return []
-    if any(snake_case(name) in _NOT_IN_PAGES for name in record):
-        return []
-    lists = (record[name] for name in _PAGE_NAMES if isinstance(record.get(name), list))
-    return next((inner for inner in lists if inner and all(isinstance(item, dict) for item in inner)), [])
+    for name in _PAGE_NAMES:
+        inner = record.get(name)
+        if isinstance(inner, list) and inner and all(isinstance(item, dict) for item in inner):
+            own = any(shape.fits(record) for shape in SHAPES) or any(snake_case(one) in _NOT_IN_PAGES for one in record)
+            return [] if own else inner
+    return []
 
 
 def _has(sample: Sample, name: str) -> bool:
@@ -283,7 +286,7 @@ class Reading:
     chats: bool = False
     """Whether records are chats that contain their replies."""
     present: tuple[str, ...] = ()
-    """The fields of the first records, also those inside others, that hold one value."""
+    """The fields of the first records, also those inside others, that hold one value; () unless there are `by`."""
 
     @property
     def ours(self) -> set[str]:
@@ -372,12 +375,14 @@ def _said(imported: dict[str, Any]) -> dict[str, Any]:
 
 def understand(records: Sequence[Any], name: str, given: FieldMap, *, unit: Unit = "reply") -> Reading:
     """How to read a file that begins with these records; DataError where they could mean several things."""
-    inner = [one for record in records for one in records_of_page(record)]
+    inner = [*chain.from_iterable(map(records_of_page, records))]
     reply = "each assistant message" if unit == "turn" else "the last assistant message"
     sample = [one for one in inner or records if isinstance(one, dict)]
     reading = _understood(sample, name, given, reply)
-    present = tuple(dict.fromkeys(path for record in sample for path, _ in values_in(with_objects(record))))
-    return replace(reading, pages=bool(inner), present=present)
+    if given.by:
+        paths = (path for record in sample for path, _ in values_in(with_objects(record)))
+        reading = replace(reading, present=tuple(dict.fromkeys(paths)))
+    return replace(reading, pages=bool(inner)) if inner else reading
 
 
 def with_objects(record: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -118,7 +118,7 @@ def score(
         fields=replace(FieldMap.given(fields), by=tuple(by)),
         on_error=on_error,
         max_cost=max_cost,
-        reads=named_files(metrics),
+        reads=() if output is None else named_files(metrics),
         say=lambda message: warnings.warn(message, ScoreWarning, stacklevel=5),
         digest=output is not None,
         intervals=intervals,

@@ -16,6 +16,7 @@ from rejoinder.arrays import Ints
 from rejoinder.data.contexts import Grouping
 from rejoinder.data.records import LENGTH, TURNS
 from rejoinder.data.replay import Replay
+from rejoinder.data.source import in_batches
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
@@ -177,8 +178,7 @@ class ScoreTable(Result):
     def _summary(self) -> dict[str, dict[str, Summary]]:
         summary: dict[str, dict[str, Summary]] = {label: {} for label in self.scores}
         for system in self.system_names:
-            rows = self.rows_of(system)
-            for label, column, interval in self._intervals(rows):
+            for label, column, interval in self._intervals(self.rows_of(system)):
                 known = column[~np.isnan(column)]
                 # A mean cannot lie outside the metric's range.
                 bounds = interval.within(self.ranges.get(label, (-np.inf, np.inf)))
@@ -198,11 +198,9 @@ class ScoreTable(Result):
         """Metric, its scores of some rows, and their mean with its interval."""
         groups = self.grouping.clusters[rows] if self.grouping else None
         # Where the rows are many, one metric at a time: the resamples of all are the same.
-        labels = list(self.scores)
-        size = len(labels) if len(rows) < _MANY_ROWS else 1
-        for some in (labels[start : start + size] for start in range(0, len(labels), size)):
+        for some in in_batches(self.scores, len(self.scores) if len(rows) < _MANY_ROWS else 1):
             matrix = np.stack([self.scores[label][rows] for label in some], axis=1)
-            limits = [self.limits(label) for label in some]
+            limits = [*map(self.limits, some)]
             intervals = mean_intervals(matrix, groups, self.resamples, seed=self.seed, limits=limits)
             yield from zip(some, matrix.T, intervals, strict=True)
 
@@ -444,16 +442,16 @@ class Threshold:
                 yield f"{self.metric}{whose} is {found}, below {self.lowest:g}"
 
 
-def undecided(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
-    """One sentence for each threshold whose metric cannot judge the replies."""
-    doubts = (table.doubt(threshold.metric) for threshold in thresholds)
-    return [f"{doubt}. {REMEDY}" for doubt in doubts if doubt]
-
-
-def failures(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
-    """One sentence for each system and threshold that fails, of the metrics that can judge the replies."""
-    able = (threshold for threshold in thresholds if not table.doubt(threshold.metric))
-    return [failure for threshold in able for failure in threshold.failures(table)]
+def checked(thresholds: Iterable[Threshold], table: ScoreTable) -> tuple[list[str], list[str]]:
+    """A sentence for each system and threshold that fails, and one for each metric that cannot judge the replies."""
+    failed: list[str] = []
+    undecided: list[str] = []
+    for threshold in thresholds:
+        if doubt := table.doubt(threshold.metric):
+            undecided.append(f"{doubt}. {REMEDY}")
+        else:
+            failed += threshold.failures(table)
+    return failed, undecided
 
 
 # Slices of the replies: those with one value of a field, of a length, or with a number of turns before them.
@@ -485,7 +483,9 @@ class SliceFinder:
     _values: list[dict[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._codes, self._values = [[] for _ in self.fields], [{} for _ in self.fields]
+        for _ in self.fields:
+            self._codes.append([])
+            self._values.append({})
 
     def add(self, examples: Iterable[Example]) -> None:
         """Take examples into account."""
