@@ -32,10 +32,10 @@ def score(arguments: argparse.Namespace) -> int:
     from rejoinder.options import bound_to
     from rejoinder.scoring import score as scoring
     from rejoinder.scoring.advice import meaning
-    from rejoinder.scoring.table import Threshold, checked
+    from rejoinder.scoring.table import check_lowest_means, lowest_means
     from rejoinder.show.text import wrapped
 
-    thresholds = [*map(Threshold.parse, arguments.fail_under)]
+    lowest = lowest_means(arguments.fail_under)
     with options_named(described("scoring.score:score")):
         bound = bound_to(scoring.score, *call_of("scoring.score:score", arguments))
     bound.apply_defaults()
@@ -51,8 +51,8 @@ def score(arguments: argparse.Namespace) -> int:
         option="--resume",
         digest=bool(arguments.output or arguments.json),
     ) as ready:
-        for threshold in thresholds:
-            threshold.check_metric(ready.run.metrics)
+        if lowest:
+            check_lowest_means(lowest, {label: one.higher_is_better for label, one in ready.run.metrics.items()})
         if ready.is_finished:
             ready.check_finished()
             say(f"{arguments.output} is finished: there is nothing left to do", arguments)
@@ -67,10 +67,10 @@ def score(arguments: argparse.Namespace) -> int:
         from rejoinder.adapters.mlflow import log_scores
 
         log_scores(table)
-    failed, unsettled = checked(thresholds, table)
+    failed, undecided = (table.failures(lowest), table.undecided(lowest)) if lowest else ([], [])
     skipped, is_new = [*map(str, ready.source.skipped.values())], not ready.is_finished
     if arguments.json:
-        checks = {"failed_checks": failed, "undecided_checks": unsettled} if thresholds else {}
+        checks = {"failed_checks": failed, "undecided_checks": undecided} if lowest else {}
         print_json({**ready.run.meta(table), "skipped": skipped, **checks})
     elif is_new:
         put(table.text(terminal_width()))
@@ -82,7 +82,7 @@ def score(arguments: argparse.Namespace) -> int:
     for what, path in (("scores", arguments.output if is_new else None), ("report", arguments.report)):
         if path:
             say(f"{what}: {path}", arguments)
-    return check_failed(failed, unsettled)
+    return check_failed(failed, undecided)
 
 
 def report(arguments: argparse.Namespace) -> int:

@@ -305,7 +305,8 @@ def compare_table(
     pairs = list(combinations(table.system_names, 2))
     decisive = primary if isinstance(primary, Primary) else Primary.of(table, primary, named)
     doubts = [doubt for label in table.metrics if (doubt := table.doubt(label))] if allow_doubtful else []
-    table = replace(table, allows_doubt=allow_doubtful)
+    if table.allows_doubt != allow_doubtful:
+        table = replace(table, allows_doubt=allow_doubtful)
     others = [label for label in table.metrics if label != decisive.metric]
     most = math.ceil(len(pairs) * max(1 / SMALLEST_ADJUSTED, 2 * len(others) / ALPHA))
     tests = PairTests(table, most, FIRST_PERMUTATIONS)

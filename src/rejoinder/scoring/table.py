@@ -136,6 +136,27 @@ class ScoreTable(Result):
         """The labels of the metrics, in the order of their columns."""
         return tuple(self.scores)
 
+    def failures(self, lowest: Mapping[str, float]) -> list[str]:
+        """One sentence for each system whose mean is below the lowest one of a metric: {"default": 3.2}.
+
+        A metric that cannot judge the replies fails nothing: see `undecided`.
+        """
+        check_lowest_means(lowest, self.higher_is_better)
+        found = []
+        for metric in (each for each in lowest if not self.doubt(each)):
+            for system, cell in self.summary()[metric].items():
+                whose = f" of {system}" if system else ""
+                if math.isnan(cell.mean):
+                    found.append(f"{metric}{whose} is unknown: no reply could be scored")
+                elif cell.mean < lowest[metric]:
+                    mean = f"{number_text(cell.mean)} [{number_text(cell.low)}, {number_text(cell.high)}]"
+                    found.append(f"{metric}{whose} is {mean}, below {lowest[metric]:g}")
+        return found
+
+    def undecided(self, metrics: Iterable[str]) -> list[str]:
+        """One sentence for each of these metrics that cannot judge the replies, with the remedy."""
+        return [f"{doubt}. {REMEDY}" for doubt in map(self.doubt, metrics) if doubt]
+
     def rows_of(self, system: str) -> NDArray[np.int64]:
         """The rows of one system."""
         if system not in self.system_names:
@@ -405,53 +426,27 @@ def _json_value(value: Any) -> Any:
 # Lowest acceptable means: `default=3.2` fails a run in which a system's mean is below 3.2.
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """The lowest mean of a metric that passes."""
-
-    metric: str
-    lowest: float
-
-    @classmethod
-    def parse(cls, text: str) -> Threshold:
-        """The threshold in text such as "default=3.2"; a name may contain = itself, as in "bleu(n=2)=0.1"."""
+def lowest_means(texts: Iterable[str]) -> dict[str, float]:
+    """Metric -> the lowest mean that passes, as in "default=3.2"; a name may contain = itself: "bleu(n=2)=0.1"."""
+    lowest = {}
+    for text in texts:
         name, _, value = text.rpartition("=")
         try:
-            lowest = float(value)
+            lowest[name.strip()] = float(value)
         except ValueError:
-            lowest = math.nan
-        if not name.strip() or not math.isfinite(lowest):
+            lowest[name.strip()] = math.nan
+        if not name.strip() or not math.isfinite(lowest[name.strip()]):
             raise CallError(f"a threshold must be NAME=NUMBER, such as default=3.2, not {shortened(text)}")
-        return cls(name.strip(), lowest)
-
-    def check_metric(self, metrics: Mapping[str, Metric]) -> None:
-        """Raise a CallError where the metric is not among those that run, or lower scores of it are better."""
-        if self.metric not in metrics:
-            raise UnknownNameError("metric of the threshold", self.metric, metrics)
-        if not metrics[self.metric].higher_is_better:
-            raise CallError(f"lower scores of {self.metric} are better: expected a metric of which higher ones are")
-
-    def failures(self, table: ScoreTable) -> Iterator[str]:
-        """One sentence per system whose mean is below the threshold, or unknown."""
-        for system, cell in table.summary()[self.metric].items():
-            whose = f" of {system}" if system else ""
-            if math.isnan(cell.mean):
-                yield f"{self.metric}{whose} is unknown: no reply could be scored"
-            elif cell.mean < self.lowest:
-                found = f"{number_text(cell.mean)} [{number_text(cell.low)}, {number_text(cell.high)}]"
-                yield f"{self.metric}{whose} is {found}, below {self.lowest:g}"
+    return lowest
 
 
-def checked(thresholds: Iterable[Threshold], table: ScoreTable) -> tuple[list[str], list[str]]:
-    """A sentence for each system and threshold that fails, and one for each metric that cannot judge the replies."""
-    failed: list[str] = []
-    undecided: list[str] = []
-    for threshold in thresholds:
-        if doubt := table.doubt(threshold.metric):
-            undecided.append(f"{doubt}. {REMEDY}")
-        else:
-            failed += threshold.failures(table)
-    return failed, undecided
+def check_lowest_means(lowest: Iterable[str], higher_is_better: Mapping[str, bool]) -> None:
+    """Raise a CallError where a metric is not among those that run, or lower scores of it are better."""
+    for metric in lowest:
+        if metric not in higher_is_better:
+            raise UnknownNameError("metric of the threshold", metric, higher_is_better)
+        if not higher_is_better[metric]:
+            raise CallError(f"lower scores of {metric} are better: expected a metric of which higher ones are")
 
 
 # Slices of the replies: those with one value of a field, of a length, or with a number of turns before them.
