@@ -60,8 +60,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"rejoinder {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=LazyParser)
-    for name, verb in (each for group in VERB_GROUPS.values() for each in group.items()):
-        verbs.add_parser(name, help=verb.purpose, description=verb.purpose, fill=partial(_fill, verb))
+    for group in VERB_GROUPS.values():
+        for name, verb in group.items():
+            verbs.add_parser(name, help=verb.purpose, description=verb.purpose, fill=partial(_fill, verb))
     return parser
 
 

@@ -170,6 +170,8 @@ class Shape:
     """One kind of record that needs an importer."""
 
     name: str
+    fields: frozenset[str]
+    """Such a record has at least one of these."""
     fits: Callable[[Mapping[str, Any]], bool]
     importer: Callable[[Sample], tuple[Importer, str]]
     """For a sample of records: the importer, and a note on what it leaves out."""
@@ -180,30 +182,35 @@ class Shape:
 SHAPES = (
     Shape(
         "requests with responses of a chat service",
+        frozenset({"response", "choices", "body", "object"}),
         is_request_log,
         lambda sample: (request_log, _several_choices(sample)),
         "context from the request, response from the first choice, system from 'model'",
     ),
     Shape(
         "ShareGPT conversations",
+        frozenset({"conversations", "conversation"}),
         lambda record: bool(conversation_name(record)),
         lambda sample: (sharegpt, "'system' is taken as a system prompt" if _has(sample, "system") else ""),
         "response from {reply}, context from the turns before it, system from 'model'",
     ),
     Shape(
         "LangSmith runs",
+        frozenset({"inputs"}),
         is_langsmith,
         langsmith_importer,
         "context from 'inputs', response from 'outputs', system from the model's name in 'extra'",
     ),
     Shape(
         "Langfuse traces",
+        frozenset({"input"}),
         is_langfuse,
         langfuse_importer,
         "context from 'input', response from 'output', system from 'model', 'version' or 'release'",
     ),
     Shape(
         "traces with an input and an output",
+        frozenset({"input"}),
         is_nested,
         langfuse_importer,
         "context from 'input', response from 'output', system from 'model', 'version' or 'release'",
@@ -219,7 +226,7 @@ def shape_of(sample: Sample, name: str) -> Shape | None:
     found: dict[str, Shape] = {}
     plain = 0
     for record in sample:
-        fitting = [shape for shape in SHAPES if shape.fits(record)]
+        fitting = [shape for shape in SHAPES if shape.fields & record.keys() and shape.fits(record)]
         found.update((shape.name, shape) for shape in fitting)
         plain += not fitting
     if len(found) + bool(found and plain) > 1:

@@ -9,7 +9,6 @@ from functools import cache
 from importlib.resources import files
 from statistics import median
 
-from rejoinder.evaluators.reference_points import points_of_signature
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.text import counted, inflected, number_text
 
@@ -161,6 +160,8 @@ def _scale(table: ScoreTable) -> Iterator[str]:
 
     They help to read the mean of one system. Beside several, what their comparison says is what counts.
     """
+    from rejoinder.evaluators.reference_points import points_of_signature
+
     for label in table.metrics:
         all_points, limits = points_of_signature(table.signatures.get(label, "")), table.limits(label)
         points = [point for point in all_points if point.name not in _MISLEADING]

@@ -5,7 +5,7 @@ A verdict does not rest on many such replies. What a metric knows of its limits 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,7 +14,6 @@ from zlib import crc32
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.evaluators.bounds import languages_of
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.show.text import counted, names_text
@@ -114,7 +113,7 @@ def reason(metric: str, doubts: Doubts, systems: Sequence[str]) -> str:
 
 
 class DoubtCounter:
-    """Counts the replies of each system that a metric cannot be relied on for, batch by batch."""
+    """Counts the replies of each system that a metric, which knows its limits, cannot be relied on for, by batches."""
 
     def __init__(self, metric: Metric, system_names: Sequence[str]) -> None:
         self.metric, self.system_names = metric, system_names
@@ -124,8 +123,6 @@ class DoubtCounter:
 
     def add(self, batch: Batch, systems: Ints) -> None:
         """Take a batch into account; `systems` has the index of each example's system."""
-        if not self.metric.knows_limits:
-            return
         beyond, excluded = self.metric.doubts(batch), self.metric.inapplicable(batch)
         none = np.zeros(len(batch), np.bool_)
         self.replies += self._per_system(systems)
@@ -176,6 +173,8 @@ class LanguageCounter:
 
     def add(self, batch: Batch, systems: Ints) -> None:
         """Take a batch into account; `systems` has the index of each example's system."""
+        from rejoinder.evaluators.bounds import languages_of
+
         self.counts.update(zip(systems.tolist(), languages_of(batch), strict=True))
 
     def state(self) -> State:
@@ -211,11 +210,8 @@ class RepetitionCounter:
     """Finds systems that give one and the same reply to many contexts, batch by batch."""
 
     system_names: Sequence[str]
-    pairs: list[set[tuple[int, int]]] = field(default_factory=list)
-    """For each system, the different pairs of a reply and its context, as hashes."""
-
-    def __post_init__(self) -> None:
-        self.pairs = [set() for _ in self.system_names]
+    pairs: defaultdict[int, set[tuple[int, int]]] = field(default_factory=lambda: defaultdict(set))
+    """Index of a system -> the different pairs of a reply and its context, as hashes."""
 
     def add(self, batch: Batch, systems: Ints) -> None:
         """Take a batch into account; `systems` has the index of each example's system."""
@@ -225,7 +221,7 @@ class RepetitionCounter:
 
     def state(self) -> State:
         """All pairs."""
-        rows = [(system, *pair) for system, pairs in enumerate(self.pairs) for pair in sorted(pairs)]
+        rows = [(system, *pair) for system, pairs in sorted(self.pairs.items()) for pair in sorted(pairs)]
         return {"pairs": np.array(rows, np.int64).reshape(-1, 3)}
 
     def merge(self, state: State) -> None:
@@ -236,7 +232,8 @@ class RepetitionCounter:
     def notes(self) -> list[str]:
         """One sentence for each system that gives one reply to a fifth of its contexts or more."""
         found = []
-        for name, pairs in zip(self.system_names, self.pairs, strict=True):
+        for system, name in enumerate(self.system_names):
+            pairs = self.pairs[system]
             [(_, most)] = Counter(reply for reply, _ in pairs).most_common(1) or [(0, 0)]
             if most >= max(_FEWEST_CONTEXTS, _LARGE_SHARE * len(pairs)):
                 whose = f" of {name}" if name else ""

@@ -34,7 +34,6 @@ from rejoinder.options import (
     verb,
 )
 from rejoinder.registry import ALIASES, build, load, metric_names, metrics_of_file
-from rejoinder.scoring.parts import PartsFolder
 from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score_file import ScoreFile
 from rejoinder.scoring.table import ScoreTable
@@ -42,6 +41,7 @@ from rejoinder.show.text import one_line
 from rejoinder.types import Unit
 
 if TYPE_CHECKING:
+    from rejoinder.scoring.parts import PartsFolder
     from rejoinder.scoring.ray import RayRun
 
 # Choosing, scoring and the table in one call.
@@ -198,11 +198,16 @@ def prepared(
             if engine == "ray"
             else "resuming needs an output: without a score file there is nothing to resume"
         )
-    target = None if path is None else PartsFolder(path) if engine == "ray" else ScoreFile(path)
+    target: ScoreFile | PartsFolder | None = None if path is None else ScoreFile(path)
+    if path is not None and engine == "ray":
+        from rejoinder.scoring.parts import PartsFolder
+
+        target = PartsFolder(path)
     outputs = [*([] if target is None else [target.output]), *beside]
-    given = paths_of(origin) if outputs else []
-    replies = [*given, *(file for one in given for file in files_of(one, str(one)) or [])]
-    with reserved(*outputs, reads=[*reads, *replies]):
+    read = [*reads]
+    for one in paths_of(origin) if outputs else ():
+        read += [one, *(files_of(one, str(one)) or [])]
+    with reserved(*outputs, reads=read):
         if target is not None and not resume and (left := target.interrupted) is not None:
             say(f"starting over; {left} of an interrupted run is replaced ({option} would resume it)")
         is_finished = target is not None and resume and target.is_finished
