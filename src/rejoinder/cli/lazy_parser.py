@@ -16,6 +16,7 @@ class LazyParser(argparse.ArgumentParser):
     ) -> None:
         super().__init__(*args, **kwargs)
         self._fill = fill
+        self.below: Callable[[], str] | None = None
         if fill is not None and self.description:  # a purpose has lower case in the list of verbs
             self.description = f"{self.description[0].upper()}{self.description[1:]}."
 
@@ -25,6 +26,12 @@ class LazyParser(argparse.ArgumentParser):
             fill, self._fill = self._fill, None
             fill(self)
         return self
+
+    def format_help(self) -> str:
+        """The help, with what `below` says at its end."""
+        if self.below is not None:
+            self.epilog = self.below()
+        return super().format_help()
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None

@@ -43,10 +43,10 @@ _SHORTER = ("in_batch_steps", "steps", "label_steps", "epochs", "label_epochs", 
 # Options.
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: LazyParser) -> None:
     """One verb for everything that can be trained."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = overview()
+    parser.below = overview
     verbs = parser.add_subparsers(
         dest="name", metavar="NAME", required=True, parser_class=LazyParser, help="what to train: see below"
     )

@@ -490,14 +490,14 @@ def _standings(comparison: Comparison) -> Table:
     verdicts, metric = comparison.decisive_verdicts, comparison.primary.metric
     ranked = next((ranking for ranking in comparison.rankings if ranking.metric == metric), None)
     groups = {} if ranked is None else {place.system: (place.cluster, place.mean) for place in ranked.places}
-    summary = comparison.table.summary()[metric]
-    rows = []
+    table, rows = comparison.table, []
     for system in comparison.best_first:
-        group, mean = groups.get(system, (None, summary[system].mean))
+        group, mean = groups[system] if groups else (None, table.summary()[metric][system].mean)
+        scored = int(np.count_nonzero(~np.isnan(table[metric][table.rows_of(system)])))
         own = [verdict for verdict in verdicts if system in (verdict.a, verdict.b) and verdict.significant]
         ahead = sum(verdict.leader == system for verdict in own)
         name = comparison.system(system)
-        rows.append([str(group or "-"), name, mean, ahead, len(own) - ahead, summary[system].n])
+        rows.append([str(group or "-"), name, mean, ahead, len(own) - ahead, scored])
     word, opposite = ("higher", "lower") if verdicts[0].higher_is_better is None else ("better", "worse")
     caption = (
         "Systems of one group do not differ significantly. " if ranked is not None else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Literal
 from zlib import crc32
 
@@ -234,7 +235,7 @@ class RepetitionCounter:
         found = []
         for system, name in enumerate(self.system_names):
             pairs = self.pairs[system]
-            [(_, most)] = Counter(reply for reply, _ in pairs).most_common(1) or [(0, 0)]
+            [(_, most)] = Counter(map(itemgetter(0), pairs)).most_common(1) or [(0, 0)]
             if most >= max(_FEWEST_CONTEXTS, _LARGE_SHARE * len(pairs)):
                 whose = f" of {name}" if name else ""
                 found.append(f"one and the same reply{whose} is given to {most:,} of {len(pairs):,} contexts")

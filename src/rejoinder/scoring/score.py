@@ -1,10 +1,10 @@
-"""The verb: which metrics, where their scores go, scoring and the table in one call."""
+"""The verb: which metrics, where their scores go, scoring and the table in one call; what judges would cost."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -41,6 +41,7 @@ from rejoinder.show.text import one_line
 from rejoinder.types import Unit
 
 if TYPE_CHECKING:
+    from rejoinder.judge.cost import CostPlan
     from rejoinder.scoring.parts import PartsFolder
     from rejoinder.scoring.ray import RayRun
 
@@ -380,3 +381,25 @@ def metric_of(given: Any) -> Metric:
     if not metric.is_fitted:
         raise CallError(f"{metric.name} is not trained: train it, save it, and name the folder that it was saved in")
     return metric
+
+
+@verb
+def judge_costs(
+    *replies: Annotated[Any, REPLIES_OPTION],
+    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    unit: UnitOption = "reply",
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
+    on_error: OnError = "raise",
+) -> CostPlan:
+    """What the judges among the metrics would be sent to score all these replies; nothing is sent."""
+    from rejoinder.judge.cost import CostPlan
+    from rejoinder.judge.judge import judges_in, planned
+
+    chosen = choose(metrics)
+    examples = []
+    for each in replies:
+        with closing(Source(each, fields, on_error, unit=unit)) as source:
+            examples += list(source)
+    if not examples:
+        raise CallError("no replies: expected some that judges could be asked about")
+    return CostPlan(planned(judges_in(chosen.metrics.values()), examples))
