@@ -81,9 +81,9 @@ def pycld2() -> Identify:
 
 def ours() -> Identify:
     """py3langid with the languages and limits of `text/language`."""
-    from rejoinder.text.language import UNKNOWN, language
+    from rejoinder.text.language import UNKNOWN_LANGUAGE, language
 
-    return lambda text: (language(text), 0.0 if language(text) == UNKNOWN else 1.0)
+    return lambda text: (language(text), 0.0 if language(text) == UNKNOWN_LANGUAGE else 1.0)
 
 
 LIBRARIES: dict[str, Callable[[], Identify]] = {

@@ -173,7 +173,7 @@ GUIDES = {
     "compare": "../guide/compare-two-versions.md",
     "convert": "data-format.md#converting",
     "distil": "#distillation",
-    "experiment": "learning-studies.md",
+    "experiment": "experiments.md",
     "generate": "#generating-replies",
     "judge_costs": "../guide/llm-judge.md",
     "plan": "../guide/plan-an-evaluation.md",

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from rejoinder.trusting.experiment import experiment
     from rejoinder.trusting.pooled import PooledTrust
     from rejoinder.trusting.trust import Trust, trust
-    from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
+    from rejoinder.types import Dialogue, Example, JudgedExample, Rating
 
-_HOMES = {
+_MODULES = {
     "Calibrated": "training.calibrate",
     "CallError": "errors",
     "Comparison": "comparing.comparison",
@@ -70,7 +70,6 @@ _HOMES = {
     "History": "comparing.history",
     "Installation": "scoring.doctor",
     "JudgedExample": "types",
-    "Judgement": "types",
     "LabelSample": "people.sample",
     "LeakageError": "errors",
     "Metric": "metrics.base",
@@ -84,6 +83,7 @@ _HOMES = {
     "PrecisionPlan": "people.plan",
     "Preferences": "comparing.preferences",
     "RaterAgreement": "people.agreement",
+    "Rating": "types",
     "ReferencePoint": "evaluators.reference_points",
     "RejoinderError": "errors",
     "Replies": "replies.pool",
@@ -135,7 +135,6 @@ __all__ = [
     "History",
     "Installation",
     "JudgedExample",
-    "Judgement",
     "LabelSample",
     "LeakageError",
     "Metric",
@@ -149,6 +148,7 @@ __all__ = [
     "PrecisionPlan",
     "Preferences",
     "RaterAgreement",
+    "Rating",
     "ReferencePoint",
     "RejoinderError",
     "Replies",
@@ -190,6 +190,7 @@ _FORMER = {
     "AgreementReport": ("RaterAgreement", "people.agreement:RaterAgreement"),
     "CalibrationReport": ("Calibrated", "training.calibrate:Calibrated"),
     "GeneratedReplies": ("Replies", "replies.pool:Replies"),
+    "Judgement": ("Rating", "types:Rating"),
     "MetaAnalysis": ("PooledTrust", "trusting.pooled:PooledTrust"),
     "MetaReport": ("Trust", "trusting.trust:Trust"),
     "PairwiseReport": ("PairwisePreferences", "comparing.pairwise:PairwisePreferences"),
@@ -212,8 +213,8 @@ def __getattr__(name: str) -> Any:
         present, place = _FORMER[name]
         text = f"rejoinder.{name} is now rejoinder.{present}; the old name goes with version 0.3"
         warn(text, FutureWarning, stacklevel=2)
-    elif name in _HOMES:
-        place = f"{_HOMES[name]}:{name}"
+    elif name in _MODULES:
+        place = f"{_MODULES[name]}:{name}"
     else:
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
     module, _, attribute = place.partition(":")

@@ -21,7 +21,7 @@ from functools import partial
 
 from rejoinder._version import __version__
 from rejoinder.cli.lazy_parser import LazyParser
-from rejoinder.cli.running import Verb, add_options, run
+from rejoinder.cli.running import Verb, add_options, run_verb
 from rejoinder.cli.verbs import VERB_GROUPS
 from rejoinder.errors import RejoinderError, without_secrets
 
@@ -73,7 +73,7 @@ def _fill(verb: Verb, parser: argparse.ArgumentParser) -> None:
         parser.set_defaults(run=module.run)
     else:
         add_options(parser, verb)
-        parser.set_defaults(run=partial(run, verb))
+        parser.set_defaults(run=partial(run_verb, verb))
 
 
 def main(arguments: Sequence[str] | None = None, *, interrupted: Callable[[], bool] = lambda: False) -> int:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rejoinder.scoring.table import ScoreTable
 
 
-def score(arguments: argparse.Namespace) -> int:
+def score_verb(arguments: argparse.Namespace) -> int:
     """Score replies as `rejoinder.score` does, and show what the run is made from as well."""
     from pathlib import Path
 
@@ -36,13 +36,13 @@ def score(arguments: argparse.Namespace) -> int:
     from rejoinder.show.text import wrapped
 
     lowest = lowest_means(arguments.fail_under)
-    with options_named(described("scoring.score:score")):
+    with options_named(described("scoring.score:score"), arguments):
         bound = bound_to(scoring.score, *call_of("scoring.score:score", arguments))
     bound.apply_defaults()
     given = dict(bound.arguments)
     with scoring.prepared(
         given.pop("replies"),
-        scoring.choose(given.pop("metrics")),
+        scoring.choose_metrics(given.pop("metrics")),
         fields=replace(FieldMap.given(given.pop("fields")), by=tuple(given.pop("by"))),
         **given,
         reads=files_read(arguments) if arguments.output or arguments.report else (),
@@ -71,7 +71,7 @@ def score(arguments: argparse.Namespace) -> int:
     skipped, is_new = [*map(str, ready.source.skipped.values())], not ready.is_finished
     if arguments.json:
         checks = {"failed_checks": failed, "undecided_checks": undecided} if lowest else {}
-        print_json({**ready.run.meta(table), "skipped": skipped, **checks})
+        print_json({**ready.run.metadata(table), "skipped": skipped, **checks})
     elif is_new:
         put(table.text(terminal_width()))
         for sentence in meaning(table):
@@ -90,10 +90,10 @@ def report(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from rejoinder.folders.outputs import reserved, write_text
-    from rejoinder.scoring.score_file import meta_path
+    from rejoinder.scoring.score_file import metadata_path
 
     target, scores = Path(arguments.output), Path(arguments.scores)
-    with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]):
+    with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), metadata_path(scores)]):
         table: ScoreTable = called("scoring.reported:read_scores", arguments)
         if table.replies is None:
             say("note: without --replies the report has no texts", arguments)

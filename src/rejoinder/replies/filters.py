@@ -27,7 +27,7 @@ _STARRED = re.compile(r"(?<!\w)[a-z]+[*#]+[a-z]+(?!\w)")
 _THRESHOLD = re.compile(r"(?P<metric>.+?)\s*(?P<side>[<>])\s*(?P<value>-?\d+(?:\.\d+)?)\s*", re.DOTALL)
 
 
-class Filter(Protocol):
+class ReplyFilter(Protocol):
     """Decides which replies are left out."""
 
     @property

@@ -20,28 +20,28 @@ from rejoinder.scoring.replies_page import (
 )
 from rejoinder.scoring.table import MOST_PLOTTED, ScoreTable
 from rejoinder.show.document import (
-    Answer,
     Block,
     Cell,
     Column,
     Figures,
-    Replies,
+    ReplyTexts,
     Say,
     Section,
-    System,
+    SystemName,
     Table,
+    VerdictText,
 )
 from rejoinder.show.figures import bins_for
-from rejoinder.show.markup import Html, decimals_for, shown
+from rejoinder.show.markup import Html, decimals_for, shown_number
 from rejoinder.show.text import bounds_text, counted, number_text, system_label
 from rejoinder.stats.resampling import LARGE
 from rejoinder.types import Example
 
 
-def answer(table: ScoreTable, primary: str) -> Answer:
+def answer(table: ScoreTable, primary: str) -> VerdictText:
     """What the mean of a table's first system is, in words, beside the figure of the means."""
     figure = table.means_panel(primary, table.system_names[:MOST_PLOTTED])
-    return Answer(_level(table, primary), figure, more=meaning(table))
+    return VerdictText(_level(table, primary), figure, more=meaning(table))
 
 
 def _level(table: ScoreTable, label: str) -> list[str]:
@@ -76,7 +76,7 @@ def page_blocks(table: ScoreTable, primary: str) -> list[Block]:
         return found, browse_data(table, examples, chosen, reasons, primary)
 
     means = Section("Means by metric", table_means(table), "Means", folded=True)
-    return [Replies(render), _distributions(table, primary), means]
+    return [ReplyTexts(render), _distributions(table, primary), means]
 
 
 def reasons_of(metrics: Mapping[str, Metric], examples: Mapping[int, Example]) -> Reasons:
@@ -146,7 +146,7 @@ def _beyond(table: ScoreTable, label: str) -> str:
     bins = bins_for(table[label])
     if not bins.beyond:
         return ""
-    edge = shown(float(bins.edges[-1]), decimals_for(table[label]))
+    edge = shown_number(float(bins.edges[-1]), decimals_for(table[label]))
     return f"The last bar includes {counted(bins.beyond, 'reply', 'replies')} above {edge}."
 
 
@@ -157,7 +157,7 @@ def table_means(table: ScoreTable) -> list[Block]:
         method += f"; by the normal approximation for systems with {LARGE:,} replies or more"
     said = f"{method}. Replies that a metric could not score are left out of its mean."
     rows: list[list[Cell]] = [
-        [label, System(name or "replies", number), cell.interval, cell.std, cell.corpus, cell.n]
+        [label, SystemName(name or "replies", number), cell.interval, cell.std, cell.corpus, cell.n]
         for label, cells in table.summary().items()
         for number, (name, cell) in enumerate(cells.items())
     ]

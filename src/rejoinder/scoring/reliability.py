@@ -45,7 +45,7 @@ class Reliability:
     """Kinds of replies, in words, that this one is of."""
 
 
-def reliability(metric: Metric, batch: Batch) -> list[Reliability]:
+def reply_reliability(metric: Metric, batch: Batch) -> list[Reliability]:
     """Whether a metric can be relied on, for each reply of the batch; an empty reply is scored as the worst one."""
     if not metric.knows_limits:
         return [Reliability("unmeasured")] * len(batch)

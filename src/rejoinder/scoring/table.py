@@ -21,7 +21,7 @@ from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
 from rejoinder.scoring.reliability import REMEDY, Doubts, reason
-from rejoinder.show.document import Block, Column, Document, Made, Result, Say, System, Table
+from rejoinder.show.document import Block, Column, Document, Made, Result, Say, SystemName, Table
 from rejoinder.show.markup import decimals_for
 from rejoinder.show.text import number_text
 from rejoinder.stats.intervals import Interval
@@ -59,7 +59,7 @@ PLOTS = ("means", "histogram")
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class SystemMean:
     """One metric over one system's replies."""
 
     mean: float
@@ -95,7 +95,7 @@ class ScoreTable(Result):
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, tuple[Scores, Scores]] = field(default_factory=dict)
-    """Metric label -> lower and upper bounds expected to contain the human score of each example, where asked for."""
+    """Metric label -> lower and upper bounds expected to contain the rating of each example, where asked for."""
     notes: tuple[str, ...] = ()
     """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
     doubts: Mapping[str, Doubts] = field(default_factory=dict)
@@ -196,15 +196,15 @@ class ScoreTable(Result):
         return math.isfinite(self.ranges.get(label, (0.0, 1.0))[1]) and self.family_of(label) not in NOT_QUALITIES
 
     @cached_property
-    def _summary(self) -> dict[str, dict[str, Summary]]:
-        summary: dict[str, dict[str, Summary]] = {label: {} for label in self.scores}
+    def _summary(self) -> dict[str, dict[str, SystemMean]]:
+        summary: dict[str, dict[str, SystemMean]] = {label: {} for label in self.scores}
         for system in self.system_names:
             for label, column, interval in self._intervals(self.rows_of(system)):
                 known = column[~np.isnan(column)]
                 # A mean cannot lie outside the metric's range.
                 bounds = interval.within(self.ranges.get(label, (-np.inf, np.inf)))
                 low, high = self.known_bounds.get(label, {}).get(system, (bounds.low, bounds.high))
-                summary[label][system] = Summary(
+                summary[label][system] = SystemMean(
                     mean=interval.estimate,
                     low=low,
                     high=high,
@@ -246,7 +246,7 @@ class ScoreTable(Result):
             return ""
         return reason(label, self.doubts.get(label, {}), self.system_names if systems is None else systems)
 
-    def summary(self) -> dict[str, dict[str, Summary]]:
+    def summary(self) -> dict[str, dict[str, SystemMean]]:
         """Metric -> system -> mean with its 95 % interval, number of scored replies, signature."""
         return self._summary
 
@@ -341,7 +341,9 @@ class ScoreTable(Result):
 
         As a page, that of several systems is their comparison.
         """
-        systems = [Column(System(name or "replies", number), digits=3) for number, name in enumerate(self.system_names)]
+        systems = [
+            Column(SystemName(name or "replies", number), digits=3) for number, name in enumerate(self.system_names)
+        ]
         rows = [[label, *(cell.interval for cell in cells.values())] for label, cells in self.summary().items()]
         blocks: list[Block] = [Table(["metric", *systems], rows, only=_NOT_PAGE)]
         if self.resampled != "reply":
@@ -372,7 +374,7 @@ class ScoreTable(Result):
         """One row per value of a field and system, one column per metric."""
         for slices in self.slices:
             rows = [
-                [value, System(name or "replies", number), len(part.rows_of(name))]
+                [value, SystemName(name or "replies", number), len(part.rows_of(name))]
                 + [part.summary()[label][name].interval for label in self.metrics]
                 for value, part in self.sliced(slices).items()
                 for number, name in enumerate(self.system_names)
@@ -384,12 +386,12 @@ class ScoreTable(Result):
     def _page_answer(self) -> Sequence[Block]:
         from rejoinder.scoring.page import answer
 
-        return [answer(self, Primary.of(self, None, ()).metric)]
+        return [answer(self, DecidingMetric.of(self, None, ()).metric)]
 
     def _page_blocks(self) -> Sequence[Block]:
         from rejoinder.scoring.page import page_blocks
 
-        return page_blocks(self, Primary.of(self, None, ()).metric)
+        return page_blocks(self, DecidingMetric.of(self, None, ()).metric)
 
     def without_texts(self) -> ScoreTable:
         """The same table, whose report has no texts."""
@@ -516,7 +518,7 @@ def slice_of(example: Example, name: str, place: int) -> str:
     given = example.slices[place] if place < len(example.slices) else ""
     if given:
         return given
-    return length_of(example) if name == LENGTH else turns_of(example) if name == TURNS else MISSING
+    return length_of(example) if name == LENGTH else turn_count(example) if name == TURNS else MISSING
 
 
 def length_of(example: Example) -> str:
@@ -525,13 +527,13 @@ def length_of(example: Example) -> str:
     return next((name for most, name in _LENGTHS if words <= most), "over 40 words")
 
 
-def turns_of(example: Example) -> str:
+def turn_count(example: Example) -> str:
     """How many utterances the context has."""
     turns = len(example.context)
     return f"{turns}" if turns < _MOST_TURNS else f"{_MOST_TURNS} or more"
 
 
-def in_order(name: str, values: Iterable[str]) -> list[str]:
+def reading_order(name: str, values: Iterable[str]) -> list[str]:
     """The values as a reader expects them: lengths by size, others by alphabet, the missing one last."""
     lengths = [label for _, label in _LENGTHS]
     if name == LENGTH:
@@ -540,21 +542,21 @@ def in_order(name: str, values: Iterable[str]) -> list[str]:
 
 
 def _ordered(name: str, values: dict[str, int], codes: Sequence[int]) -> Slices:
-    order = in_order(name, values)
+    order = reading_order(name, values)
     place = np.empty(len(order), np.int64)
     place[[values[value] for value in order]] = np.arange(len(order))
     return Slices(name, tuple(order), place[np.array(codes, np.int64)])
 
 
 @dataclass(frozen=True, slots=True)
-class Primary:
+class DecidingMetric:
     """The metric that decides, and why it was chosen."""
 
     metric: str
     reason: str
 
     @classmethod
-    def of(cls, table: ScoreTable, wanted: str | None, named: Sequence[str]) -> Primary:
+    def of(cls, table: ScoreTable, wanted: str | None, named: Sequence[str]) -> DecidingMetric:
         """The metric that was wanted; else the first named one, else `default`, else the first that can be used."""
         if wanted is not None:
             if wanted not in table.metrics:
@@ -573,4 +575,4 @@ class Primary:
     def reason_given(self, metrics: Sequence[str]) -> Iterator[str]:
         """A sentence about the choice, where there was one."""
         if len(metrics) > 1:
-            yield f"Primary metric: {self.metric}, {self.reason}."
+            yield f"DecidingMetric metric: {self.metric}, {self.reason}."

@@ -27,7 +27,7 @@ from rejoinder.service.limits import Limits
 from rejoinder.types import Example, Scores
 
 T = TypeVar("T")
-Columns = dict[str, list[float]]
+ScoreColumns = dict[str, list[float]]
 
 _LONGEST_RETRY = 60
 
@@ -48,7 +48,7 @@ class _Request:
     result: asyncio.Future[Any]
     examples: Sequence[Example] = ()
     work: Callable[[], Any] | None = None
-    columns: Columns = field(default_factory=dict)
+    columns: ScoreColumns = field(default_factory=dict)
     """The scores of the replies that have them."""
     taken: int = 0
     """Replies that have been scored, or are in the batch that is being scored."""
@@ -87,9 +87,9 @@ class Batcher:
         await self._work
         self._thread.shutdown()
 
-    async def score(self, examples: Sequence[Example]) -> Columns:
+    async def score(self, examples: Sequence[Example]) -> ScoreColumns:
         """Label -> one score per example; a QueueFullError where too many wait, a TimeoutError where it takes long."""
-        found: Columns = await self._result(_Request(self._loop.create_future(), examples), len(examples))
+        found: ScoreColumns = await self._result(_Request(self._loop.create_future(), examples), len(examples))
         return found
 
     async def run(self, work: Callable[[], T], cost: int) -> T:
@@ -132,15 +132,15 @@ class Batcher:
             with contextlib.suppress(RuntimeError):  # the loop was stopped by force: nobody waits for the answers
                 self._loop.call_soon_threadsafe(_deliver, answers)
 
-    def _next(self) -> list[Part]:
+    def _next(self) -> list[BatchPart]:
         """The replies to score together, or one request whose work is done alone; none where the service closes."""
         with self._arrived:
             while not (taken := self._taken()) and not self._closing:
                 self._arrived.wait()
         return taken
 
-    def _taken(self) -> list[Part]:
-        taken: list[Part] = []
+    def _taken(self) -> list[BatchPart]:
+        taken: list[BatchPart] = []
         room = self.limits.batch
         for _ in range(len(self._requests)):
             if room <= 0 or (taken and self._requests[0].work is not None):
@@ -158,7 +158,7 @@ class Batcher:
                 self._requests.append(request)
         return taken
 
-    def _scored(self, parts: Sequence[Part]) -> list[Answer]:
+    def _scored(self, parts: Sequence[BatchPart]) -> list[BatchAnswer]:
         """Score together; the requests whose last reply was among these, or all of them where a metric failed."""
         examples = [example for request, part in parts for example in request.examples[part]]
         found = _result_of(lambda: self._scores(examples))
@@ -178,9 +178,9 @@ class Batcher:
         return {label: finite(metric.score_batch(batch)) for label, metric in self.metrics.items()}
 
 
-Part = tuple[_Request, slice]
+BatchPart = tuple[_Request, slice]
 """A request, and which of its replies are scored in this batch."""
-Answer = tuple[_Request, Any]
+BatchAnswer = tuple[_Request, Any]
 """A request, and its result or the error that it gets."""
 
 
@@ -192,7 +192,7 @@ def _result_of(work: Callable[[], T]) -> T | Exception:
         return error
 
 
-def _deliver(answers: Sequence[Answer]) -> None:
+def _deliver(answers: Sequence[BatchAnswer]) -> None:
     """Give requests their answers, in the event loop; one that took too long is not waited for any more."""
     for request, found in answers:
         if request.result.done():

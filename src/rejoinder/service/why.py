@@ -41,14 +41,14 @@ _SMALL = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ReplyPart:
     """A part of the reply: where it begins and ends."""
 
     start: int
     end: int
 
 
-def explained(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]:
+def explained_reply(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]:
     """The scores of one reply, sentences that explain them, and the scores without each part of it."""
     parts = _parts(example.response)
     variants = [example, *_without(example, parts)]
@@ -78,17 +78,17 @@ def explained(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]
     )
 
 
-def _parts(reply: str) -> list[_Part]:
+def _parts(reply: str) -> list[_ReplyPart]:
     """The words of a reply, or in a long one groups of them; in a script without spaces, its characters."""
-    words = [_Part(*found.span()) for found in re.finditer(r"\w+(?:['’-]\w+)*", reply)]
+    words = [_ReplyPart(*found.span()) for found in re.finditer(r"\w+(?:['’-]\w+)*", reply)]
     if len(words) < 2:
-        words = [_Part(*found.span()) for found in re.finditer(r"\w", reply)]
+        words = [_ReplyPart(*found.span()) for found in re.finditer(r"\w", reply)]
     size = math.ceil(len(words) / MOST_PARTS)
     groups = [words[start : start + size] for start in range(0, len(words), size or 1)]
-    return [_Part(group[0].start, group[-1].end) for group in groups] if len(groups) > 1 else []
+    return [_ReplyPart(group[0].start, group[-1].end) for group in groups] if len(groups) > 1 else []
 
 
-def _without(example: Example, parts: Sequence[_Part]) -> Iterator[Example]:
+def _without(example: Example, parts: Sequence[_ReplyPart]) -> Iterator[Example]:
     reply = example.response
     for part in parts:
         yield replace(example, response=(reply[: part.start].rstrip() + reply[part.end :]).lstrip(" ,;"))
@@ -101,13 +101,13 @@ class _Reading:
     label: str
     metric: Metric
     score: float
-    without: tuple[tuple[_Part, float], ...] = ()
+    without: tuple[tuple[_ReplyPart, float], ...] = ()
     """Each part of the reply, and the score without it."""
     elsewhere: float = math.nan
     """The mean score of the same reply to other contexts."""
 
     def interval(self, batch: Batch) -> list[float] | None:
-        """The interval expected to contain the human score; None where the metric gives none."""
+        """The interval expected to contain the rating; None where the metric gives none."""
         if not self.metric.gives_intervals or math.isnan(self.score):
             return None
         low, high = self.metric.intervals(batch)
@@ -156,5 +156,5 @@ class _Reading:
         return _SMALL * (high - low) if math.isfinite(high - low) else math.inf
 
 
-def _change(pair: tuple[float, _Part]) -> float:
+def _change(pair: tuple[float, _ReplyPart]) -> float:
     return pair[0]

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 
-UNKNOWN = "unknown"
+UNKNOWN_LANGUAGE = "unknown"
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -95,13 +95,13 @@ def language(text: str) -> str:
     others = sum(letter > _LAST_LATIN for letter in letters)
     by_script = 2 * others > len(letters)
     if others < _FEWEST_OTHERS if by_script else len(letters) < FEWEST_LETTERS:
-        return UNKNOWN
+        return UNKNOWN_LANGUAGE
     if not others and _is_plainly_english(beginning):
         return "en"
     # Lone surrogates cannot be encoded.
     found, probability = _identifier().classify(beginning.encode("utf-8", "replace").decode())
     needed = SURE_BY_SCRIPT if by_script else SURE_OF_FEW if len(letters) < FEW_LETTERS else SURE
-    return str(found) if probability >= needed else UNKNOWN
+    return str(found) if probability >= needed else UNKNOWN_LANGUAGE
 
 
 def _is_plainly_english(text: str) -> bool:
