@@ -25,7 +25,7 @@ API = PAGE.with_name("api.md")
 HEAD = """\
 # The command line
 
-Every verb has `--help`. Results go to standard output; remarks, progress and errors go to standard error.
+Every verb has `--help`. Results go to standard output; notes, progress and errors go to standard error.
 
 | exit code | meaning |
 |---|---|
@@ -85,7 +85,7 @@ def _train(parsers: Mapping[str, LazyParser]) -> Iterator[str]:
             yield f"| `{name}` | {purpose} |"
         yield ""
     rows = {
-        name: [_row(action) for action in parser.filled()._actions if action.dest != "help"]
+        name: [_row(action) for action in parser.filled()._actions if _is_shown(action)]
         for name, parser in parsers.items()
     }
     common = [row for row in next(iter(rows.values())) if all(row in others for others in rows.values())]
@@ -111,7 +111,7 @@ def _usage(command: str, parser: argparse.ArgumentParser | None = None) -> Itera
 
 
 def _table(actions: list[argparse.Action]) -> Iterator[str]:
-    yield from _rows([_row(action) for action in actions if action.dest != "help"])
+    yield from _rows([_row(action) for action in actions if _is_shown(action)])
 
 
 def _rows(rows: list[str] | tuple[str, ...]) -> Iterator[str]:
@@ -119,6 +119,11 @@ def _rows(rows: list[str] | tuple[str, ...]) -> Iterator[str]:
     yield "|---|---|"
     yield from rows
     yield ""
+
+
+def _is_shown(action: argparse.Action) -> bool:
+    """Whether an option is in the help; former names of options are not."""
+    return action.dest != "help" and action.help != argparse.SUPPRESS
 
 
 def _row(action: argparse.Action) -> str:

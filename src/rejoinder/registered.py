@@ -174,7 +174,7 @@ REGISTERED: dict[str, Registered] = {
         "evaluator",
         "rejoinder.evaluators.blend.blend:Blend",
         group=_FROM_RATINGS,
-        purpose="weigh several evaluators and metrics by ratings: the choice for a few hundred ratings",
+        purpose="predict ratings from several evaluators and metrics: the choice for a few hundred ratings",
         weakness="Learns what the rated replies reward: with ratings of one kind of chat, other kinds may be "
         "misjudged. It is no better than its members allow.",
         page="results/default-blend.md",

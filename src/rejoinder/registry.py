@@ -81,10 +81,6 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
 """Names that papers use for settings of one metric: name -> metric and parameters."""
 
 
-RECOMMENDED = "encoder"
-"""What to train if in doubt: of those measured, it agrees best with people (docs/results/evaluator-figures.md)."""
-
-
 @verb
 def load(
     name_or_folder: Annotated[

@@ -307,18 +307,18 @@ class TrainAddition:
     """Raises a CallError for options and parameters that do not go together."""
 
 
-def _adem_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
+def _adem_notes(model: Any, _: argparse.Namespace) -> Iterator[str]:
     yield str(model.setting_)
 
 
-def _ruber_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
+def _ruber_notes(model: Any, _: argparse.Namespace) -> Iterator[str]:
     near, fitting = model.ranges_
     yield (
         f"range of scores: s_R from {near.low:.2f} to {near.high:.2f}, s_U from {fitting.low:.2f} to {fitting.high:.2f}"
     )
 
 
-def _skip_thought_remarks(_: Any, arguments: argparse.Namespace) -> Iterator[str]:
+def _skip_thought_notes(_: Any, arguments: argparse.Namespace) -> Iterator[str]:
     yield f"{arguments.output} is a sentence encoder as well: --encoder {arguments.output}"
 
 
@@ -348,7 +348,7 @@ def _check_am_fm(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -
         raise CallError("--judged is not used with fixed weights: expected --fit-weight replies or systems")
 
 
-def _fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
+def _fm_notes(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.write_arpa:
         from rejoinder.models.arpa import write_arpa
 
@@ -356,8 +356,8 @@ def _fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
         yield f"n-grams: {arguments.write_arpa}"
 
 
-def _am_fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
-    yield from _fm_remarks(model, arguments)
+def _am_fm_notes(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
+    yield from _fm_notes(model, arguments)
     weights = zip(("AM", "FM", "PM"), model.weights_, strict=False)
     yield f"weights: {', '.join(f'{part} {weight:.2f}' for part, weight in weights)}"
 
@@ -371,15 +371,15 @@ def _add_member_scores(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _blend_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
+def _blend_notes(model: Any, _: argparse.Namespace) -> Iterator[str]:
     yield from str(model.report_).splitlines()  # each is made safe to print by itself
 
 
 ADDITIONS: Mapping[str, TrainAddition] = {
-    **dict.fromkeys(("adem", "c-adem", "r-adem"), TrainAddition(_adem_remarks)),
-    "blend": TrainAddition(_blend_remarks, _add_member_scores),
-    "ruber": TrainAddition(_ruber_remarks),
-    "skip-thought": TrainAddition(_skip_thought_remarks),
-    "am-fm": TrainAddition(_am_fm_remarks, _add_arpa, _check_am_fm),
-    "fm": TrainAddition(_fm_remarks, _add_arpa, _check_n_grams),
+    **dict.fromkeys(("adem", "c-adem", "r-adem"), TrainAddition(_adem_notes)),
+    "blend": TrainAddition(_blend_notes, _add_member_scores),
+    "ruber": TrainAddition(_ruber_notes),
+    "skip-thought": TrainAddition(_skip_thought_notes),
+    "am-fm": TrainAddition(_am_fm_notes, _add_arpa, _check_am_fm),
+    "fm": TrainAddition(_fm_notes, _add_arpa, _check_n_grams),
 }

@@ -156,7 +156,7 @@ def prefer(
     *preferences: Annotated[
         Any,
         Option(
-            "judgements of pairs of replies: records with the systems `a` and `b`, the `winner` (a system's name, "
+            "preferences between two replies: records with the systems `a` and `b`, the `winner` (a system's name, "
             "'tie' or 'both bad'), and optionally context, context_id, rater, response_a, response_b; with --judge, "
             "the replies of two or more systems",
             many="+",
@@ -333,7 +333,7 @@ def flips_of(pairs: Sequence[AskedPair], verdicts: Sequence[PairVerdict], seed: 
 
 
 MANY_FLIPS = 0.3
-"""The flip rate from which on the verdict has a warning. A judge that answers at random with A or B flips half."""
+"""The flip rate from which on the verdict has a note. A judge that answers at random with A or B flips half."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,7 @@ def score(
     intervals: Annotated[
         bool,
         Option(
-            "for calibrated evaluators, also write NAME.low and NAME.high: the interval expected to contain the human "
-            "score"
+            "for calibrated evaluators, also write NAME.low and NAME.high: the interval expected to contain the rating"
         ),
     ] = False,
     by: By = (),
