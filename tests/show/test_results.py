@@ -242,7 +242,9 @@ def test_markdown_escapes_what_it_did_not_write(name: str) -> None:
 def test_latex_is_balanced_and_escaped(name: str) -> None:
     latex = made(name).to_latex()
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}")
-    for table in latex.split("\n\n") if latex else []:
+    caution, parts = (None, latex.split("\n\n")) if made(name).decided else (*latex.split("\n\n")[:1], latex.split("\n\n")[1:])
+    assert caution is None or caution == rf"\noindent\emph{{{latex_safe(made(name).sentences[0])}}}"
+    for table in parts if latex else []:
         columns = len(re.search(r"\\begin\{tabular\}\{([lr]+)\}", table)[1])  # type: ignore[index]
         inside = [line for line in table.splitlines() if line.endswith(r"\\")]
         for line in inside:

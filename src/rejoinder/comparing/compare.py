@@ -178,6 +178,7 @@ def compare(
             None if metrics is None else choose(metrics),
             primary=primary,
             margin=margin,
+            allow_doubtful=allow_doubtful,
             max_cost=max_cost,
             unit=unit,
             fields=grouped.fields,
@@ -193,7 +194,8 @@ def compare(
             raise CallError("a unit is for replies: expected no scores next to `unit`")
         if isinstance(scores, ScoreTable):
             return compare_table(scores, primary=primary, margin=margin, allow_doubtful=allow_doubtful)
-        return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
+        settings = {"seed": seed, "resamples": resamples, "allow_doubtful": allow_doubtful}
+        return _compared_scores(scores, metrics, primary, margin, grouped, on_error, **settings)
     wanted = choose(metrics)
     joined, seen = join_systems(replies, partial(_opened, grouped=grouped, on_error=on_error, unit=unit), quiet=quiet)
     replay = Replay(joined, copies=labels is not None)  # labels are found in a pass of their own
@@ -268,6 +270,7 @@ def _compared_scores(
     *,
     seed: int,
     resamples: int,
+    allow_doubtful: bool,
 ) -> Comparison:
     """The comparison of numbers that exist already; without a choice, the first column is the primary one."""
     pair_field = grouped.pair_field
@@ -277,7 +280,7 @@ def _compared_scores(
     decisive = Primary.of(table, primary, table.metrics if metrics is not None else ())
     if primary is None and metrics is None:
         decisive = replace(decisive, reason="the first column")
-    return compare_table(table, primary=decisive, margin=margin, skipped=skipped)
+    return compare_table(table, primary=decisive, margin=margin, skipped=skipped, allow_doubtful=allow_doubtful)
 
 
 def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError, unit: Unit) -> list[Source]:
@@ -304,8 +307,11 @@ def compare_table(
     """Compare the systems of a table; `named` are the metrics that the user asked for."""
     pairs = list(combinations(table.system_names, 2))
     decisive = primary if isinstance(primary, Primary) else Primary.of(table, primary, named)
+    if table.allows_doubt:  # it is that of a comparison
+        table = replace(table, allows_doubt=False)
     doubts = [doubt for label in table.metrics if (doubt := table.doubt(label))] if allow_doubtful else []
-    table = replace(table, allows_doubt=allow_doubtful)
+    if doubts:
+        table = replace(table, allows_doubt=True)
     others = [label for label in table.metrics if label != decisive.metric]
     most = math.ceil(len(pairs) * max(1 / SMALLEST_ADJUSTED, 2 * len(others) / ALPHA))
     tests = PairTests(table, most, FIRST_PERMUTATIONS)

@@ -148,8 +148,10 @@ class Comparison(Result):
 
     @property
     def best_first(self) -> list[str]:
-        """The systems by the primary metric."""
+        """The systems by the primary metric; as given where it cannot judge the replies of one."""
         metric = self.primary.metric
+        if self.table.doubt(metric):
+            return list(self.systems)
         ranked = next((ranking for ranking in self.rankings if ranking.metric == metric), None)
         if ranked is not None:
             return [place.system for place in ranked.places]
@@ -466,8 +468,10 @@ def _two_systems(comparison: Comparison) -> Table:
         result = verdict.result
         means = [(verdict.a, result.mean_a), (verdict.b, result.mean_b)]
         cells = [Marked(mean) if verdict.better == name else mean for name, mean in means]
-        rows.append([_named(verdict), *cells, result.difference, PValue(verdict.p_adjusted), verdict.n])
-    caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}. * significantly better{_correction(comparison)}."
+        rows.append([_named(verdict), *cells, result.difference, _p_of(verdict), verdict.n])
+    starred = "" if all(verdict.doubt for verdict in comparison.verdicts) else " * significantly better"
+    caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}.{starred}{_correction(comparison)}"
+    caption = caption if caption.endswith(".") else f"{caption}."
     if any(verdict.higher_is_better is False for verdict in comparison.verdicts):
         caption += " ↓ lower is better."
     return Table(["metric", a, b, Column("difference [95 %]", sign=True), "p", "n"], rows, note=caption, only=TERMINAL)
@@ -552,7 +556,7 @@ def _slice(comparison: Comparison, name: str) -> Table:
             f"{verdict.a} → {verdict.b}",
             *_sides(comparison, verdict),
             _bold(verdict.result.difference, verdict.significant),
-            PValue(verdict.p_adjusted),
+            _p_of(verdict),
             verdict.better or "-",
             verdict.n,
         ]
@@ -599,11 +603,11 @@ def _all_tests(comparison: Comparison) -> Table:
             verdict.result.mean_a,
             verdict.result.mean_b,
             _bold(verdict.result.difference, verdict.significant),
-            PValue(verdict.p_adjusted),
+            _p_of(verdict),
             verdict.better or "-",
             verdict.result.effect_size,
-            *map(Share, (verdict.outcomes.wins, verdict.outcomes.ties, verdict.outcomes.losses)),
-            PValue(verdict.result.p_value),
+            *_shares(verdict),
+            None if verdict.outcome == "doubtful" else PValue(verdict.result.p_value),
             verdict.detectable,
             verdict.n,
         ]
@@ -638,6 +642,19 @@ def _bold(cell: Cell, significant: bool) -> Cell:
     return Marked(cell, starred=False) if significant else cell
 
 
+def _p_of(verdict: Verdict) -> Cell:
+    """The corrected p-value; of scores that cannot be relied on, it would look like a result."""
+    return "not decided" if verdict.outcome == "doubtful" else PValue(verdict.p_adjusted)
+
+
+def _shares(verdict: Verdict) -> list[Cell]:
+    """In which share of the pairs B is better, both are equal, A is better; nothing where the metric cannot say."""
+    if verdict.outcome == "doubtful":
+        return [None, None, None]
+    found = verdict.outcomes
+    return [Share(found.wins), Share(found.ties), Share(found.losses)]
+
+
 def _named(verdict: Verdict) -> str:
     return f"{verdict.metric} ↓" if verdict.higher_is_better is False else verdict.metric
 
@@ -665,7 +682,7 @@ def _reading(comparison: Comparison) -> str:
     """How a page's table of means is to be read."""
     metric = comparison.primary.metric
     if not comparison.decided:
-        return f"{metric} cannot judge these replies, so that no system is marked as better by it."
+        return f"{metric} cannot judge these replies, so that none of its means is marked."
     decided = "People decide." if comparison.human else f"{metric} decides ({comparison.primary.reason})."
     others = "the other" if len(comparison.systems) == 2 else "all others"
     bounds = " 95 % intervals are in brackets." if len(comparison.systems) <= MOST_WITH_BOUNDS else ""

@@ -44,6 +44,15 @@ class Reliability:
     reasons: tuple[str, ...] = ()
     """Kinds of replies, in words, that this one is of."""
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the score is one that nothing is decided by."""
+        return self.status in ("doubtful", "not applicable")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"status": self.status, "reasons": list(self.reasons)}
+
 
 def reliability(metric: Metric, batch: Batch) -> list[Reliability]:
     """Whether a metric can be relied on, for each reply of the batch; an empty reply is scored as the worst one."""
