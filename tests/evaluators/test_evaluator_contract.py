@@ -272,7 +272,7 @@ def test_a_clone_has_the_parameters_alone(fitted: Evaluator) -> None:
 def test_what_was_learned_is_no_parameter(fitted: Evaluator, unfitted: Evaluator) -> None:
     assert fitted.parameters == unfitted.parameters
     assert hash(fitted) == hash(unfitted)
-    with pytest.raises(TypeError, match="line_"):
+    with pytest.raises(UnknownNameError, match="line_"):
         Lengthy(line_=np.ones(2))  # type: ignore[call-arg]
 
 

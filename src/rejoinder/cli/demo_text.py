@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ from rejoinder.comparing.comparison import Comparison
 from rejoinder.data.source import read
 from rejoinder.evaluators.blend.notes import StockReplyCounter
 from rejoinder.folders.outputs import write_text
+from rejoinder.folders.schema import json_value
 from rejoinder.metrics.batch import Batch
 from rejoinder.show.text import SMALLEST_P, counted, interval_text, names_text, number_text, p_statement, share_text
 from rejoinder.trusting.trust import Trust, trust
@@ -40,7 +40,7 @@ def tell_versions(folder: Path) -> dict[str, Any]:
     comparison = compare(*paths)
     write_text(folder / REPORTS[0], comparison.page(title="Two versions of an assistant"))
     texts = [example for path in paths for example in read(path)]
-    written = [json.loads(line) for line in paths[0].read_text(encoding="utf-8").splitlines()]
+    written = [json_value(line) for line in paths[0].read_text(encoding="utf-8").splitlines()]
     return {
         "Question": "Is the new version of this assistant better than the old one?",
         "Answer": comparison.sentences[0],

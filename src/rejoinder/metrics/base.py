@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder._version import __version__
 from rejoinder.arrays import Bools, Ints
 from rejoinder.data.records import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
@@ -27,6 +26,9 @@ from rejoinder.metrics.batch import Batch, TextOptions, Tokens, even_batches
 from rejoinder.specs import NearNames, check_fields, format_spec
 from rejoinder.text.tokens import TOKENISER_NAMES, parse_strip
 from rejoinder.types import Example, Scores
+
+NUMBERS = "0.1.0"
+"""The version that first gave the scores which metrics give today, written in signatures."""
 
 
 class ScoreWarning(UserWarning):
@@ -221,7 +223,7 @@ class Metric(NearNames, ABC):
     def signature(self) -> str:
         """Everything that determines the score, on one line."""
         shown = [f"{key}:{plain(value)}" for key, value in self.parameters.items() if value is not None]
-        return "|".join([self.name, *shown, f"v:{__version__}"])
+        return "|".join([self.name, *shown, f"v:{NUMBERS}"])
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

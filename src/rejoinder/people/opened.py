@@ -99,7 +99,7 @@ def new_study(
                 systems=max(2, len({example.system for example in examples})),
                 contexts=max(2, len(context_groups(examples))),
             )
-            say(found.recommendation())
+            say(found.verdict)
             raters = found.raters[-1] if found.recommended is None else found.recommended
             contexts = 0 if found.recommended is None else int(found.needed(raters))
         elif not (pilot is None and sd is None and icc is None):

@@ -89,7 +89,7 @@ def test_the_limit_on_the_command_line_reaches_all_judges(run: Run, write_lines:
     [
         ("length", "1", "none of the metrics is one"),
         ("judge(model=m, url='http://localhost:1/v1')", "1", "needs price_read or price_written"),
-        ("judge(model=m, url='http://localhost:1/v1', price_read=1)", "-1", "must be above 0"),
+        ("judge(model=m, url='http://localhost:1/v1', price_read=1)", "-1", "must be a number above 0"),
     ],
 )
 def test_a_limit_that_makes_no_sense_is_refused(
