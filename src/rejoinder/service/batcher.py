@@ -107,7 +107,7 @@ class Batcher:
         self._thread.shutdown()
 
     async def score(self, examples: Sequence[Example]) -> Scored:
-        """One score per example and metric; a QueueFullError where too many wait, a TimeoutError where it takes long."""
+        """One score per example and metric; a QueueFullError if too many wait, a TimeoutError if it takes long."""
         found: Scored = await self._result(_Request(self._loop.create_future(), examples), len(examples))
         return found
 

@@ -22,7 +22,7 @@ from rejoinder.comparing.comparison import Comparison
 from rejoinder.service.app import make_app
 
 if TYPE_CHECKING:
-    from running import Run, Ran, WriteLines
+    from running import Ran, Run, WriteLines
 
 QUESTIONS = ("How do I reset my password?", "Where is my parcel?", "Can I pay by card?", "When do you open?")
 GOOD = ("Go to your page and ask for a new one.", "It is in Lyon.", "Yes, by any card.", "At nine, on Sunday at ten.")
@@ -62,9 +62,7 @@ class Place:
 
     def __init__(self, run: Run, write_lines: WriteLines, new: tuple[str, ...]) -> None:
         self.run, self.new = run, new
-        self.files = tuple(
-            write_lines(records(texts), f"{name}.jsonl") for name, texts in (("alpha", BAD), ("beta", new))
-        )
+        self.files = (write_lines(records(BAD), "alpha.jsonl"), write_lines(records(new), "beta.jsonl"))
 
     def command(self, *arguments: Any) -> Ran:
         ran = self.run(*arguments, "--quiet")
@@ -166,7 +164,7 @@ def baseline(place: Place) -> str:
 def plug_in(place: Place) -> str:
     checks = ReplyChecks()
     try:
-        told = str(checks.assert_not_worse(*place.files, metric="default-fast", margin=0.1))
+        told = str(checks.assert_not_worse(*place.files, "default-fast", margin=0.1))
     except AssertionError as error:
         told = str(error)
     return f"{starred(told)} {visible(checks.report())}"
@@ -188,7 +186,7 @@ def served(place: Place) -> str:
 
 def plotted(place: Place) -> str:
     found = place.compared
-    figure = str(found.plot())
+    figure = found.plot()._repr_svg_()
     ordered = figure.find(">beta<") < figure.find(">alpha<")  # the first row is that of the best mean
     return f"{found.sentences[0]}{' best first' if ordered else ''}"
 
@@ -271,5 +269,5 @@ def test_the_plug_in_can_decide_all_the_same(run: Run, write_lines: WriteLines) 
     place = Place(run, write_lines, LISTS)
     checks = ReplyChecks()
     with pytest.raises(AssertionError, match=r"^not decided: "):
-        checks.assert_not_worse(*place.files, metric="default-fast", margin=5)
-    assert checks.assert_not_worse(*place.files, metric="default-fast", margin=5, allow_doubtful=True).decided
+        checks.assert_not_worse(*place.files, "default-fast", margin=5)
+    assert checks.assert_not_worse(*place.files, "default-fast", margin=5, allow_doubtful=True).decided
