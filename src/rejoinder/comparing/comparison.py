@@ -18,7 +18,7 @@ from rejoinder.errors import UnknownNameError
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.advice import meaning
 from rejoinder.scoring.page import MOST_PLOTTED, counts_of, interval_of, page_blocks
-from rejoinder.scoring.reliability import REMEDY
+from rejoinder.scoring.reliability import remedy
 from rejoinder.scoring.table import CAUTION, Primary, ScoreTable
 from rejoinder.show.document import (
     NOT_LATEX,
@@ -119,6 +119,11 @@ class Comparison(Result):
         With labels, people decide, whatever metric is combined with them.
         """
         return self.human is not None or not any(verdict.outcome == "doubtful" for verdict in self.decisive_verdicts)
+
+    @property
+    def remedy(self) -> str:
+        """What would decide where the metric cannot."""
+        return remedy(getattr(getattr(self.replies, "examples", None), "files", ()))
 
     @cached_property
     def better(self) -> str | None:
@@ -294,7 +299,8 @@ class Voice:
 
 def _undecided(comparison: Comparison) -> Iterator[str]:
     metric = comparison.primary.metric
-    yield f"Not decided: {comparison.table.doubt(metric)}. {REMEDY}"
+    yield f"Not decided: {comparison.table.doubt(metric)}."
+    yield comparison.remedy
     yield f"The numbers below are what {metric} gives, not what people would say."
     yield from secondary_evidence(comparison)
 

@@ -389,11 +389,9 @@ class PairwisePreferences(Result):
         """The answer, and what limits it."""
         said = self.ranked.said(f"The judge {self.judge} prefers")
         if self.flips is not None and self.flips.rate.estimate >= MANY_FLIPS:
-            said = [
-                f"Not decided: the judge contradicts itself in {share_text(self.flips.rate.estimate)} of pairs when the "
-                "replies change places, so that its preferences mean little.",
-                *said,
-            ]
+            share = share_text(self.flips.rate.estimate)
+            what = f"the judge contradicts itself in {share} of pairs when the replies change places"
+            said.insert(0, f"Not decided: {what}, so that its preferences mean little.")
         said.append("This is the judge's preference; only labels by people show whether they agree.")
         return said
 

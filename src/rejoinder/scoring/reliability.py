@@ -5,9 +5,11 @@ A verdict does not rest on many such replies. What a metric knows of its limits 
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 from zlib import crc32
 
@@ -22,10 +24,19 @@ from rejoinder.show.text import counted, names_text
 MOST_DOUBTFUL = 0.1
 """The share of a system's replies above which nothing is decided by the metric."""
 
-REMEDY = (
-    "Ask a judge (-m 'judge(...)'), let people label a sample (`rejoinder sample`, then --labels), or choose a metric "
-    "that applies to such replies (-m)."
-)
+OTHER_METRICS = "ask a judge (-m 'judge(...)'), or choose a metric that applies to such replies (-m)."
+_MOST_FILES = 4
+
+
+def remedy(files: Sequence[Path] = ()) -> str:
+    """What decides a comparison that a metric cannot; the commands have the names of the files that are compared."""
+    named = shlex.join(map(str, files if 0 < len(files) <= _MOST_FILES else ("old.jsonl", "new.jsonl")))
+    return (
+        f"What to do: let people rate 50 replies (`rejoinder sample {named} --labels 50 -o to_label.csv`) and decide "
+        f"(`rejoinder compare {named} --labels to_label.csv`), {OTHER_METRICS}"
+    )
+
+
 _MOST_SYSTEMS = 3
 
 Status = Literal["reliable", "doubtful", "not applicable", "unmeasured"]

@@ -19,7 +19,7 @@ from rejoinder.data.replay import Replay
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
-from rejoinder.scoring.reliability import REMEDY, Doubts, reason
+from rejoinder.scoring.reliability import OTHER_METRICS, Doubts, reason
 from rejoinder.show.document import Document, Result
 from rejoinder.show.figures import HistogramPanel, IntervalPanel
 from rejoinder.show.markup import decimals_for
@@ -382,7 +382,7 @@ class Threshold:
 def undecided(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
     """One sentence for each threshold whose metric cannot judge the replies."""
     doubts = (table.doubt(threshold.metric) for threshold in thresholds)
-    return [f"{doubt}. {REMEDY}" for doubt in doubts if doubt]
+    return [f"{doubt}. What to do: {OTHER_METRICS}" for doubt in doubts if doubt]
 
 
 def failures(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
