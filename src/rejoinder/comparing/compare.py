@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -45,13 +46,15 @@ from rejoinder.options import (
     text,
     verb,
 )
+from rejoinder.scoring.reliability import MOST_DOUBTFUL
 from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score import Choice, Metrics, choose
 from rejoinder.scoring.table import Primary, ScoreTable, Slices
 from rejoinder.show.text import counted
 from rejoinder.stats.means import Equivalence, MeanComparison
 from rejoinder.stats.resampling import ALPHA, holm
-from rejoinder.types import Unit
+from rejoinder.text.language import UNKNOWN, language, name_of
+from rejoinder.types import Example, Unit
 
 FIRST_PERMUTATIONS = 9999
 
@@ -210,7 +213,7 @@ def compare(
     named = [label for label in run.metrics if label not in wanted.optional]
     about: Any = {"named": named, "skipped": joined.messages, "allow_doubtful": allow_doubtful}
     found = compare_table(table, primary=primary, margin=None if labelled else margin, **about)
-    found = replace(found, coverage=(*seen.notes, *found.coverage))
+    found = replace(found, coverage=(*_other_languages(table, replay), *seen.notes, *found.coverage))
     if labelled is None:
         return found
     clusters = np.arange(len(table)) if table.grouping is None else table.grouping.clusters
@@ -218,6 +221,26 @@ def compare(
     human = human_means(table, clusters, values, judged, predictor or found.primary.metric, margin)
     table = replace(found.table, labels=values.values)
     return replace(found, table=table, human=human, margin=margin, notes=(*found.notes, *human.notes))
+
+
+def _other_languages(table: ScoreTable, replies: Iterable[Example]) -> Iterator[str]:
+    """Which systems reply in another language than their users write; looked for where replies are not in English."""
+    foreign: dict[str, tuple[str, int]] = {}
+    for system, counts in table.languages.items():
+        others = {code: n for code, n in counts.items() if code not in (UNKNOWN, "en")}
+        code = max(others, key=others.__getitem__, default="")
+        if code and others[code] > MOST_DOUBTFUL * sum(counts.values()):
+            foreign[system] = code, others[code]
+    users: dict[str, Counter[str]] = {system: Counter() for system in foreign}
+    for example in replies if foreign else ():
+        if example.system in foreign and example.context:
+            users[example.system][language(example.context[-1])] += 1
+    for system, (code, count) in foreign.items():
+        del users[system][UNKNOWN]
+        [(theirs, _)] = users[system].most_common(1) or [(code, 0)]
+        if theirs != code:
+            of = f"{count:,} of {len(table.rows_of(system)):,} replies of {system}"
+            yield f"{of} are in {name_of(code)}, although the users write {name_of(theirs)}"
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,8 @@ class Comparison(Result):
     slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
     """Field -> its value -> the verdicts of the primary metric on those replies."""
     coverage: tuple[str, ...] = ()
-    """How replies are paired, where not by context, and which are not compared, and why."""
+    """Which replies are in another language than the users write; how replies are paired, where not by context; which
+    are not compared, and why."""
     replies: Replay | None = field(default=None, compare=False, repr=False)
     """The replies, in the order of the table, where a report can read their texts; a copy that was pickled has none."""
     metrics: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)

@@ -215,7 +215,8 @@ class ScoreTable(Result):
         """Why nothing is decided by a metric for these systems (all, unless named), as a clause; "" if it can be."""
         if self.allows_doubt:
             return ""
-        return reason(label, self.doubts.get(label, {}), self.system_names if systems is None else systems)
+        named = self.system_names if systems is None else systems
+        return reason(label, self.doubts.get(label, {}), named, self.languages)
 
     def summary(self) -> dict[str, dict[str, Summary]]:
         """Metric -> system -> mean with its 95 % interval, number of scored replies, signature."""
