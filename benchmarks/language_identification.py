@@ -82,9 +82,9 @@ def pycld2() -> Identify:
 
 def ours() -> Identify:
     """py3langid with the languages and limits of `text/language`."""
-    from rejoinder.text.language import UNKNOWN, language
+    from rejoinder.text.language import UNKNOWN_LANGUAGE, language
 
-    return lambda text: (language(text), 0.0 if language(text) == UNKNOWN else 1.0)
+    return lambda text: (language(text), 0.0 if language(text) == UNKNOWN_LANGUAGE else 1.0)
 
 
 LIBRARIES: dict[str, Callable[[], Identify]] = {
@@ -205,7 +205,7 @@ DRAWS = 100
 
 def together(dialogues: Path, judged: Path) -> str:
     """How often the language of several short turns, each of an unknown one, is named right, and wrongly."""
-    from rejoinder.text.language import UNKNOWN, evidence, language, language_of_all
+    from rejoinder.text.language import UNKNOWN_LANGUAGE, evidence, language, language_of_all
 
     rng, sizes, rows = np.random.default_rng(0), (3, 5, 10, 20), []
     for code in ("en", *LANGUAGES):
@@ -213,7 +213,9 @@ def together(dialogues: Path, judged: Path) -> str:
         paths += [dialogues / f"{name}.test.jsonl.gz" for name in _ENGLISH] if code == "en" else []
         found = {turn for path in paths if path.exists() for row in _rows(path) for turn in row["turns"]}
         short = sorted(
-            turn for turn in found if 1 < sum(map(str.isalpha, turn)) <= MOST_LETTERS and language(turn) == UNKNOWN
+            turn
+            for turn in found
+            if 1 < sum(map(str.isalpha, turn)) <= MOST_LETTERS and language(turn) == UNKNOWN_LANGUAGE
         )
         if len(short) < min(sizes):
             continue
@@ -227,7 +229,11 @@ def together(dialogues: Path, judged: Path) -> str:
     systems: dict[tuple[str, str], set[str]] = {}
     for path in sorted(judged.glob("*.jsonl.gz")):
         for row in _rows(path):
-            if row.get("response") and language(row["response"]) == UNKNOWN and re.search(r"[^\W\d_]", row["response"]):
+            if (
+                row.get("response")
+                and language(row["response"]) == UNKNOWN_LANGUAGE
+                and re.search(r"[^\W\d_]", row["response"])
+            ):
                 systems.setdefault((path.name, str(row.get("system"))), set()).add(row["response"])
     pooled = [language_of_all([*map(evidence, sorted(texts)[:50])]) for texts in systems.values() if len(texts) > 2]
     told = {name: pooled.count(name) for name in sorted(set(pooled))}

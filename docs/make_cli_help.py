@@ -15,7 +15,7 @@ from pathlib import Path
 
 import rejoinder
 from rejoinder.cli import VERBS, build_parser
-from rejoinder.cli.lazy_parser import LazyParser, sentence
+from rejoinder.cli.lazy_parser import LazyParser, as_sentence
 from rejoinder.options import Parameter, described
 from rejoinder.registry import TRAINABLE
 
@@ -63,7 +63,7 @@ def _verb(verb: str) -> Iterator[str]:
         for name, each in below.items():
             yield f"### rejoinder {verb} {name}"
             yield ""
-            yield sentence(_purpose(parser, name))
+            yield as_sentence(_purpose(parser, name))
             yield ""
             yield from _usage(f"rejoinder {verb} {name}", each.filled())
             yield from _table(each._actions)
@@ -172,7 +172,7 @@ GUIDES = {
     "compare": "../guide/compare-two-versions.md",
     "convert": "data-format.md#converting",
     "distil": "#distillation",
-    "experiment": "learning-studies.md",
+    "experiment": "experiments.md",
     "generate": "#generating-replies",
     "judge_costs": "../guide/llm-judge.md",
     "plan": "../guide/plan-an-evaluation.md",

@@ -73,7 +73,7 @@ def test_only_what_the_demo_writes_is_ignored(tmp_path: Path) -> None:
     shutil.copy(ROOT / ".gitignore", tmp_path)
     for name, ignored in {
         "report.html": 0,
-        "meta.html": 0,
+        "trust.html": 0,
         "scores.jsonl": 0,
         "docs/report.html": 1,
         "src/scores.py": 1,

@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from rejoinder.trusting.experiment import experiment
     from rejoinder.trusting.pooled import PooledTrust
     from rejoinder.trusting.trust import Trust, trust
-    from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
+    from rejoinder.types import Dialogue, Example, JudgedExample, Rating
 
-_HOMES = {
+_MODULES = {
     "Calibrated": "training.calibrate",
     "CallError": "errors",
     "Comparison": "comparing.comparison",
@@ -71,7 +71,6 @@ _HOMES = {
     "History": "comparing.history",
     "Installation": "scoring.doctor",
     "JudgedExample": "types",
-    "Judgement": "types",
     "LabelSample": "people.sample",
     "LeakageError": "errors",
     "Metric": "metrics.base",
@@ -85,6 +84,7 @@ _HOMES = {
     "PrecisionPlan": "people.plan",
     "Preferences": "comparing.preferences",
     "RaterAgreement": "people.agreement",
+    "Rating": "types",
     "ReferencePoint": "evaluators.reference_points",
     "RejoinderError": "errors",
     "Replies": "replies.pool",
@@ -136,7 +136,6 @@ __all__ = [
     "History",
     "Installation",
     "JudgedExample",
-    "Judgement",
     "LabelSample",
     "LeakageError",
     "Metric",
@@ -150,6 +149,7 @@ __all__ = [
     "PrecisionPlan",
     "Preferences",
     "RaterAgreement",
+    "Rating",
     "ReferencePoint",
     "RejoinderError",
     "Replies",
@@ -191,6 +191,7 @@ _FORMER = {
     "AgreementReport": ("RaterAgreement", "people.agreement:RaterAgreement"),
     "CalibrationReport": ("Calibrated", "training.calibrate:Calibrated"),
     "GeneratedReplies": ("Replies", "replies.pool:Replies"),
+    "Judgement": ("Rating", "types:Rating"),
     "MetaAnalysis": ("PooledTrust", "trusting.pooled:PooledTrust"),
     "MetaReport": ("Trust", "trusting.trust:Trust"),
     "PairwiseReport": ("PairwisePreferences", "comparing.pairwise:PairwisePreferences"),
@@ -213,8 +214,8 @@ def __getattr__(name: str) -> Any:
         present, place = _FORMER[name]
         text = f"rejoinder.{name} is now rejoinder.{present}; the old name goes with version 0.3"
         warn(text, FutureWarning, stacklevel=2)
-    elif name in _HOMES:
-        place = f"{_HOMES[name]}:{name}"
+    elif name in _MODULES:
+        place = f"{_MODULES[name]}:{name}"
     else:
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
     module, _, attribute = place.partition(":")

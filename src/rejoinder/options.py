@@ -35,7 +35,7 @@ MOST_JOBS = 1024
 RESAMPLES = 1000
 """Bootstrap resamples for each interval."""
 LEVEL = 0.9
-"""The share of a calibrated evaluator's intervals that should contain the human score."""
+"""The share of a calibrated evaluator's intervals that should contain the rating."""
 CANDIDATE_CONTEXTS = 5000
 """Contexts of the dialogues that replies are made for, at most, when an evaluator is distilled."""
 
@@ -344,7 +344,7 @@ def bound_to(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[
 
 @cache  # at the first call, so that importing a function evaluates nothing
 def _checks(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Check]]:
-    signature, names = inspect.signature(function), _Names(function.__globals__)
+    signature, names = inspect.signature(function), _AnnotationNames(function.__globals__)
     checks = {
         name: parameter(name, _value(each.annotation, names)).check
         for name, each in signature.parameters.items()
@@ -356,14 +356,14 @@ def _checks(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, 
 # Annotations, as Python has them (text, by `from __future__ import annotations`) and as the source has them.
 
 
-class _Names(dict[str, Any]):
+class _AnnotationNames(dict[str, Any]):
     """What names in annotations mean: those given, those of this file and of Python; all others are `Unknown`."""
 
     def __missing__(self, name: str) -> Any:
         return globals().get(name, getattr(builtins, name, Unknown))
 
 
-def _value(text: str, names: _Names) -> Any:
+def _value(text: str, names: _AnnotationNames) -> Any:
     return eval(text, {}, names)
 
 
@@ -375,7 +375,7 @@ def described(place: str) -> tuple[Parameter, ...]:
     """
     module, _, path = place.partition(":")
     body: list[ast.stmt] = ast.parse(_source(module)).body
-    names = _Names()
+    names = _AnnotationNames()
     for each in body:
         if isinstance(each, ast.Assign | ast.AnnAssign) and each.value is not None:
             target = each.targets[0] if isinstance(each, ast.Assign) else each.target
@@ -405,7 +405,7 @@ def _source(module: str) -> str:
     return Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
 
 
-def _parameters(node: ast.FunctionDef, names: _Names) -> Iterable[Parameter]:
+def _parameters(node: ast.FunctionDef, names: _AnnotationNames) -> Iterable[Parameter]:
     given, kinds = node.args, inspect.Parameter
     places = [*given.posonlyargs, *given.args]
     defaults = [*[None] * (len(places) - len(given.defaults)), *given.defaults]
@@ -606,13 +606,13 @@ Seed = Annotated[int, Option("random seed", whole(0, HIGHEST_SEED))]
 # Checks of parameters, with the same messages for every model.
 
 
-class Named(Protocol):
+class NamedModel(Protocol):
     """A model whose parameters are attributes; messages begin with its name."""
 
     name: ClassVar[str]
 
 
-def check_number(model: Named, name: str, value: Any) -> float:
+def check_number(model: NamedModel, name: str, value: Any) -> float:
     """The value of a parameter; CallError if it is not a finite number, or not whole where an int is declared."""
     # numpy's numbers are Real, too. A value that is not finite could not be saved, which would show after training.
     if isinstance(value, bool) or not isinstance(value, Real) or not _is_finite(value):
@@ -629,13 +629,13 @@ def _is_finite(value: Real) -> bool:
         return False
 
 
-def _counts(model: Named, name: str) -> bool:
+def _counts(model: NamedModel, name: str) -> bool:
     """Whether the parameter is declared as an int."""
     declared = (vars(kind).get("__annotations__", {}).get(name) for kind in type(model).__mro__)
     return str(next((kind for kind in declared if kind is not None), "")).startswith("int")
 
 
-def check_least(model: Named, least: Mapping[str, float]) -> None:
+def check_least(model: NamedModel, least: Mapping[str, float]) -> None:
     """Raise a CallError if a parameter is below its least value; None is allowed."""
     for name, bound in least.items():
         value = getattr(model, name)
@@ -643,15 +643,15 @@ def check_least(model: Named, least: Mapping[str, float]) -> None:
             raise CallError(f"{model.name}: {name} must be at least {bound}, not {value}")
 
 
-def check_rates(model: Named, *names: str) -> None:
+def check_rates(model: NamedModel, *names: str) -> None:
     """Raise a CallError unless each parameter is above 0 and at most 1."""
     for name in names:
         if not 0 < check_number(model, name, getattr(model, name)) <= 1:
             raise CallError(f"{model.name}: {name} must be above 0 and at most 1, not {getattr(model, name)}")
 
 
-def check_scale(model: Named, scale: tuple[float, ...] | None) -> None:
-    """Raise a CallError unless the scale of human scores, if given, is a lowest and a higher score."""
+def check_scale(model: NamedModel, scale: tuple[float, ...] | None) -> None:
+    """Raise a CallError unless the scale of ratings, if given, is a lowest and a higher score."""
     if scale is not None and not (len(scale) == 2 and -math.inf < scale[0] < scale[1] < math.inf):
         raise CallError(f"{model.name}: scale must be the lowest score and a higher one, not {scale}")
 

@@ -53,7 +53,7 @@ class Dialogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Rating:
     """One score that one rater gave to one example on one dimension."""
 
     example_id: str
@@ -67,7 +67,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class JudgedExample:
-    """An example with human scores: dimension -> one score per rater (NaN: not rated), or one mean."""
+    """An example with ratings: dimension -> one score per rater (NaN: not rated), or one mean."""
 
     example: Example
     scores: dict[str, tuple[float, ...]] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from rejoinder.scoring.chosen_rows import rows_to_show
 from rejoinder.scoring.reliability import Doubt, LanguageCounter, RepetitionCounter
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.means import Outcomes
-from rejoinder.text.language import UNKNOWN, language, languages
+from rejoinder.text.language import UNKNOWN_LANGUAGE, language, languages
 from rejoinder.types import Example
 
 FRENCH = "Je ne sais pas du tout ce que vous voulez dire."
@@ -33,11 +33,11 @@ FRENCH = "Je ne sais pas du tout ce que vous voulez dire."
         ("はい", "ja"),
         ("네, 알겠습니다", "ko"),
         ("我不知道。", "zh"),
-        ("", UNKNOWN),
-        ("ok", UNKNOWN),
-        ("42 :-)", UNKNOWN),
-        ("\ud800", UNKNOWN),
-        ("Gotcha.", UNKNOWN),
+        ("", UNKNOWN_LANGUAGE),
+        ("ok", UNKNOWN_LANGUAGE),
+        ("42 :-)", UNKNOWN_LANGUAGE),
+        ("\ud800", UNKNOWN_LANGUAGE),
+        ("Gotcha.", UNKNOWN_LANGUAGE),
     ],
 )
 def test_the_language_of_a_text(text: str, code: str) -> None:
@@ -78,7 +78,7 @@ def test_a_table_has_the_languages_where_a_metric_depends_on_them() -> None:
 
 def test_check_counts_languages_by_system() -> None:
     found = check([*replies("a", [FRENCH, "ok"]), *replies("b", ["I think so, too."])])
-    assert found.languages == {"a": {"fr": 1, UNKNOWN: 1}, "b": {"en": 1}}
+    assert found.languages == {"a": {"fr": 1, UNKNOWN_LANGUAGE: 1}, "b": {"en": 1}}
     assert "a: French 1, unknown 1; b: English 1" in str(found)
 
 

@@ -13,7 +13,7 @@ import uvicorn
 
 import rejoinder
 from axe import needs_axe, serious
-from rejoinder.service.app import make_app
+from rejoinder.service.app import scoring_app
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +24,7 @@ HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>
 @contextmanager
 def running(token: str | None = None) -> Iterator[str]:
     """The address of the service, in a thread of this process."""
-    server = uvicorn.Server(uvicorn.Config(make_app(METRICS, token=token), port=0, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(scoring_app(METRICS, token=token), port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

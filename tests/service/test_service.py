@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 import rejoinder
 from rejoinder import CallError, Example
-from rejoinder.service.app import make_app
+from rejoinder.service.app import scoring_app
 from rejoinder.service.batcher import Batcher, QueueFullError
 from rejoinder.service.limits import Limits
 
@@ -27,7 +27,7 @@ EXPECTED = rejoinder.load("rouge-l").score([Example("a", ("Tea?",), "Yes, tea pl
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    with TestClient(make_app(ROUGE, Limits(body=2000, examples=3))) as client:
+    with TestClient(scoring_app(ROUGE, Limits(body=2000, examples=3))) as client:
         yield client
 
 
@@ -99,17 +99,17 @@ def test_counters_for_prometheus(client: TestClient) -> None:
 
 
 def test_a_request_that_takes_too_long_is_told_to_come_back() -> None:
-    with TestClient(make_app(ROUGE, Limits(seconds=0.0))) as client:
+    with TestClient(scoring_app(ROUGE, Limits(seconds=0.0))) as client:
         answer = client.post("/score", json=REPLY)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert answer.json() == {"error": "the scores took too long"}
-    with TestClient(make_app(ROUGE, Limits(waiting=0))) as client:
+    with TestClient(scoring_app(ROUGE, Limits(waiting=0))) as client:
         answer = client.post("/score", json=REPLY)
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
 
 
 def test_the_token() -> None:
-    with TestClient(make_app(ROUGE, token="secret")) as client:
+    with TestClient(scoring_app(ROUGE, token="secret")) as client:
         assert client.get("/health").status_code == 200
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "secret"}):
             answer = client.post("/score", json=REPLY, headers=headers)
@@ -120,7 +120,7 @@ def test_the_token() -> None:
 
 def test_metrics_of_a_whole_corpus_are_refused() -> None:
     with pytest.raises(CallError, match="cider reads all replies before it scores one"):
-        make_app({"cider": rejoinder.load("cider")})
+        scoring_app({"cider": rejoinder.load("cider")})
 
 
 def test_requests_that_wait_are_scored_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,7 @@ def test_a_full_queue_and_what_is_accepted_when_it_closes() -> None:
 
 
 def test_a_metric_that_fails_does_not_stop_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    with TestClient(make_app(ROUGE), raise_server_exceptions=False) as client:
+    with TestClient(scoring_app(ROUGE), raise_server_exceptions=False) as client:
         with monkeypatch.context() as patched:
             patched.setattr(Batcher, "_scores", lambda *_: 1 / 0)
             failed = client.post("/score", json=REPLY)
@@ -185,7 +185,7 @@ def test_a_request_that_does_not_arrive_is_given_up(then: Any, message: str) -> 
 
     async def ask() -> None:
         scope = {"type": "http", "method": "POST", "path": "/score", "headers": [], "query_string": b""}
-        await make_app(ROUGE, Limits(seconds=0.01))(scope, receive, send)
+        await scoring_app(ROUGE, Limits(seconds=0.01))(scope, receive, send)
 
     asyncio.run(ask())
     assert sent[0]["status"] == 408
@@ -233,14 +233,14 @@ def test_explanations(client: TestClient) -> None:
     assert found["scores"]["length"] == plain
     long = client.post("/explain", json={"response": "word " * 300}).json()
     assert len(long["parts"]) == 38  # of eight words each
-    with TestClient(make_app(ROUGE)) as roomy:
+    with TestClient(scoring_app(ROUGE)) as roomy:
         answer = roomy.post("/explain", json={"response": "x" * 20_001})
         assert answer.status_code == 413
         assert answer.json() == {"error": "the texts have 20,001 characters: expected at most 20,000"}
 
 
 def test_the_default_evaluator_says_whether_a_reply_fits_its_context() -> None:
-    with TestClient(make_app({"default": rejoinder.load("default")})) as client:
+    with TestClient(scoring_app({"default": rejoinder.load("default")})) as client:
         found = client.post("/explain", json={"context": ["Do you want tea?"], "response": "Yes, with milk please."})
     told = found.json()["scores"]["default"]
     assert told["why"][0].startswith("The reply fits this context: after unrelated turns its mean score is ")

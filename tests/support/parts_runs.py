@@ -17,7 +17,7 @@ from rejoinder.options import OnError
 from rejoinder.scoring.parts import PartsJob
 from rejoinder.scoring.ray import Cluster, RayRun
 from rejoinder.scoring.run import LocalRun
-from rejoinder.scoring.score import choose
+from rejoinder.scoring.score import choose_metrics
 
 WORDS = "some words go round and round until the end of a long day comes at last".split()
 PART = 20
@@ -58,7 +58,7 @@ def runs(
     source.given = source.fields = source.given.__class__(source.given.names, source.given.separator, tuple(by))
     finder = SpanFinder(source, PART // 2)
     seen = survey(source, visitor=finder)
-    chosen = choose(metrics).served_by(seen, source.name)
+    chosen = choose_metrics(metrics).served_by(seen, source.name)
     settings: Mapping[str, Any] = {
         "seen": seen,
         "metrics": chosen.metrics,

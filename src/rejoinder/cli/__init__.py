@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from rejoinder._version import __version__
-from rejoinder.cli.lazy_parser import LazyParser, sentence
-from rejoinder.cli.running import add_options, run
+from rejoinder.cli.lazy_parser import LazyParser, as_sentence
+from rejoinder.cli.running import add_options, run_verb
 from rejoinder.cli.verbs import VERB_GROUPS
 from rejoinder.errors import RejoinderError, without_secrets
 
@@ -61,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"rejoinder {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=LazyParser)
     for verb, purpose in VERBS.items():
-        verbs.add_parser(verb, help=purpose, description=sentence(purpose), fill=partial(_fill, verb))
+        verbs.add_parser(verb, help=purpose, description=as_sentence(purpose), fill=partial(_fill, verb))
     return parser
 
 
@@ -73,7 +73,7 @@ def _fill(name: str, parser: argparse.ArgumentParser) -> None:
         parser.set_defaults(run=module.run)
     else:
         add_options(parser, verb)
-        parser.set_defaults(run=partial(run, verb))
+        parser.set_defaults(run=partial(run_verb, verb))
 
 
 def main(arguments: Sequence[str] | None = None, *, interrupted: Callable[[], bool] = lambda: False) -> int:

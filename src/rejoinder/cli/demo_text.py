@@ -20,7 +20,7 @@ from rejoinder.show.text import SMALLEST_P, counted, interval_text, names_text, 
 from rejoinder.trusting.trust import Trust, trust
 from rejoinder.types import Example
 
-REPORTS = ("report.html", "meta.html")
+REPORTS = ("report.html", "trust.html")
 """The pages that the lesson on metrics writes: the comparison of systems, and metrics against ratings; that on
 versions writes the first."""
 
@@ -161,13 +161,13 @@ def _stock_replies(path: Path) -> Iterator[str]:
 def _certainty(comparison: Comparison) -> str:
     """How many pairs of systems are decided, and by how small a p-value at most."""
     verdicts = comparison.decisive_verdicts
-    settled = [verdict for verdict in verdicts if verdict.better is not None]
-    if not settled:
+    significant = [verdict for verdict in verdicts if verdict.better is not None]
+    if not significant:
         return f"none of {counted(len(verdicts), 'pair')} of systems differs significantly."
-    largest = max(verdict.p_adjusted for verdict in settled)
+    largest = max(verdict.p_adjusted for verdict in significant)
     certain = p_statement(largest) + (" or less" if largest >= SMALLEST_P else "")
     return (
-        f"{len(settled)} of {counted(len(verdicts), 'pair')} of systems differ significantly ({certain}, "
+        f"{len(significant)} of {counted(len(verdicts), 'pair')} of systems differ significantly ({certain}, "
         f"corrected for {len(verdicts)} tests), on {verdicts[0].counted_units}."
     )
 

@@ -65,6 +65,6 @@ class LazyParser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {one_line(without_secrets(message))} (`{self.prog} --help` explains)\n")
 
 
-def sentence(purpose: str) -> str:
+def as_sentence(purpose: str) -> str:
     """A purpose as a sentence: lower case in the list of verbs, capitalised in the verb's own help."""
     return purpose[0].upper() + purpose[1:] + "."

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.cli.lazy_parser import LazyParser, sentence
+from rejoinder.cli.lazy_parser import LazyParser, as_sentence
 from rejoinder.cli.output import files_read, say, say_skipped
 from rejoinder.cli.parameters import add_fields, add_parameters, arguments_of, fields_of, given_fields
 from rejoinder.cli.running import call_of, options_named
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for purposes in TRAINABLE.values():
         for name, purpose in purposes.items():
-            verbs.add_parser(name, description=sentence(purpose), fill=partial(_fill, name))
+            verbs.add_parser(name, description=as_sentence(purpose), fill=partial(_fill, name))
 
 
 def overview() -> str:
@@ -148,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
     finished: list[Path] = []
     told = "checkpoints are in {}: run the same command with --resume to continue"
     with reserved(*extra_outputs(arguments), reads=files_read(arguments)):
-        with _telling(told, checkpoints_beside(output), arguments), options_named(parameters_for(cls)):
+        with _telling(told, checkpoints_beside(output), arguments), options_named(parameters_for(cls), arguments):
             model = train(
                 name,
                 on_read=partial(_say_read, arguments, parameters),
@@ -156,13 +156,13 @@ def run(arguments: argparse.Namespace) -> int:
                 **named,
                 **parameters,
             )
-        for remark in () if addition is None or finished else addition.remarks(model, arguments):
-            say(remark, arguments)
+        for note in () if addition is None or finished else addition.notes(model, arguments):
+            say(note, arguments)
     _say_model(model.kind, output, arguments, finished=bool(finished))
     return 0
 
 
-def distil(arguments: argparse.Namespace) -> int:
+def distil_verb(arguments: argparse.Namespace) -> int:
     """Score replies with the teachers, train the student on the scores, save it."""
     from rejoinder.folders.outputs import output_path
     from rejoinder.training import distil as training
@@ -173,7 +173,10 @@ def distil(arguments: argparse.Namespace) -> int:
     shorter = ("contexts",) if arguments.static else ("contexts", "steps")
     named["run"] = _run_of(named.get("run"), faster_ways(shorter, {}, arguments.minutes), arguments)
     told = "the teacher's scores are in {}: run the same command with --resume to continue"
-    with _telling(told, training.teacher_scores_beside(output), arguments), options_named(parameters_of_distil):
+    with (
+        _telling(told, training.teacher_scores_beside(output), arguments),
+        options_named(parameters_of_distil, arguments),
+    ):
         student = training.distil(
             *positional,
             on_read=partial(_say_distilled, arguments),
@@ -262,9 +265,9 @@ def _counts(name: str, parameters: Mapping[str, Any], given: TrainingInput) -> l
     cls = trainable_class(name)
     judged = given.judged or []
     if cls.learns_systems:
-        from rejoinder.evaluators.adem.baselines import HUMAN, systems_of
+        from rejoinder.evaluators.adem.baselines import HUMAN, people_and_models
 
-        people, models = systems_of([item.example for item in judged], parameters.get("human", HUMAN))
+        people, models = people_and_models([item.example for item in judged], parameters.get("human", HUMAN))
         return [f"{people} replies by people", f"{models} by models"]
     if cls.reads_sentences:
         counts = {"sentences": sum(len(dialogue.turns) for dialogue in given.dialogues)}
@@ -292,10 +295,10 @@ def _nothing(*_: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Addition:
-    """The options, checks and remarks of one method."""
+class TrainAddition:
+    """The options, checks and notes of one method."""
 
-    remarks: Callable[[Any, argparse.Namespace], Iterator[str]]
+    notes: Callable[[Any, argparse.Namespace], Iterator[str]]
     """Messages printed after fitting."""
     add_options: Callable[[argparse.ArgumentParser], None] = _nothing
     check: Callable[[argparse.Namespace, Mapping[str, Any]], None] = _nothing
@@ -370,11 +373,11 @@ def _blend_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
     yield from str(model.report_).splitlines()  # each is made safe to print by itself
 
 
-ADDITIONS: Mapping[str, Addition] = {
-    **dict.fromkeys(("adem", "c-adem", "r-adem"), Addition(_adem_remarks)),
-    "blend": Addition(_blend_remarks, _add_member_scores),
-    "ruber": Addition(_ruber_remarks),
-    "skip-thought": Addition(_skip_thought_remarks),
-    "am-fm": Addition(_am_fm_remarks, _add_arpa, _check_am_fm),
-    "fm": Addition(_fm_remarks, _add_arpa, _check_n_grams),
+ADDITIONS: Mapping[str, TrainAddition] = {
+    **dict.fromkeys(("adem", "c-adem", "r-adem"), TrainAddition(_adem_remarks)),
+    "blend": TrainAddition(_blend_remarks, _add_member_scores),
+    "ruber": TrainAddition(_ruber_remarks),
+    "skip-thought": TrainAddition(_skip_thought_remarks),
+    "am-fm": TrainAddition(_am_fm_remarks, _add_arpa, _check_am_fm),
+    "fm": TrainAddition(_fm_remarks, _add_arpa, _check_n_grams),
 }

@@ -48,12 +48,12 @@ from rejoinder.options import (
 )
 from rejoinder.scoring.reliability import MOST_DOUBTFUL
 from rejoinder.scoring.run import LocalRun, judges_limited
-from rejoinder.scoring.score import Choice, Metrics, choose
-from rejoinder.scoring.table import Primary, ScoreTable, Slices
+from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
+from rejoinder.scoring.table import DecidingMetric, ScoreTable, Slices
 from rejoinder.show.text import counted
 from rejoinder.stats.means import Equivalence, MeanComparison
 from rejoinder.stats.resampling import ALPHA, holm
-from rejoinder.text.language import UNKNOWN, language, name_of
+from rejoinder.text.language import UNKNOWN_LANGUAGE, language, name_of
 from rejoinder.types import Example, Unit
 
 FIRST_PERMUTATIONS = 9999
@@ -68,7 +68,7 @@ _LABELS = "with a few human labels"
 @verb
 def compare(
     *replies: Annotated[Any, Option("one file per system, a folder of such files, or one file with several systems")],
-    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
     primary: PrimaryMetric = None,
     margin: Margin = None,
     scores: Annotated[
@@ -97,7 +97,7 @@ def compare(
     labels: Annotated[
         Any,
         Option(
-            "human scores of some replies (id, system, scores), from which the human means of all replies are "
+            "ratings of some replies (id, system, scores), from which the human means of all replies are "
             "estimated; the labelled replies must be a random sample of the replies, or chosen by `rejoinder sample`",
             metavar="FILE",
             group=_LABELS,
@@ -152,8 +152,8 @@ def compare(
     `baseline` is a release that `rejoinder history` recorded, the last one of a folder or that of a file in it: the
     replies are those of one system, which is compared with it, without `metrics` by those of the release.
 
-    `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
-    comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
+    `labels` are ratings of a random sample of the replies (a judged set, joined by id and system). With them the
+    comparison also estimates the mean rating over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
 
     With `allow_doubtful`, a metric decides in spite of many replies that it cannot be relied on for; a note says so.
@@ -173,12 +173,12 @@ def compare(
         for name, value in others.items():
             if value:
                 raise CallError(f"{name} cannot be used with baseline: expected one of them")
-        from rejoinder.comparing.history import compare_with_baseline  # which compares tables as this does
+        from rejoinder.comparing.history import compare_with_release  # which compares tables as this does
 
-        return compare_with_baseline(
+        return compare_with_release(
             Path(baseline),
             replies,
-            None if metrics is None else choose(metrics),
+            None if metrics is None else choose_metrics(metrics),
             primary=primary,
             margin=margin,
             allow_doubtful=allow_doubtful,
@@ -199,7 +199,7 @@ def compare(
             return compare_table(scores, primary=primary, margin=margin, allow_doubtful=allow_doubtful)
         settings = {"seed": seed, "resamples": resamples, "allow_doubtful": allow_doubtful}
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, **settings)
-    wanted = choose(metrics)
+    wanted = choose_metrics(metrics)
     joined, seen = join_systems(replies, partial(_opened, grouped=grouped, on_error=on_error, unit=unit), quiet=quiet)
     replay = Replay(joined, copies=labels is not None)  # labels are found in a pass of their own
     # What is not scored is said in the verdict's first lines, not in the notes.
@@ -227,7 +227,7 @@ def _other_languages(table: ScoreTable, replies: Iterable[Example]) -> Iterator[
     """Which systems reply in another language than their users write; looked for where replies are not in English."""
     foreign: dict[str, tuple[str, int]] = {}
     for system, counts in table.languages.items():
-        others = {code: n for code, n in counts.items() if code not in (UNKNOWN, "en")}
+        others = {code: n for code, n in counts.items() if code not in (UNKNOWN_LANGUAGE, "en")}
         code = max(others, key=others.__getitem__, default="")
         if code and others[code] > MOST_DOUBTFUL * sum(counts.values()):
             foreign[system] = code, others[code]
@@ -236,7 +236,7 @@ def _other_languages(table: ScoreTable, replies: Iterable[Example]) -> Iterator[
         if example.system in foreign and example.context:
             users[example.system][language(example.context[-1])] += 1
     for system, (code, count) in foreign.items():
-        del users[system][UNKNOWN]
+        del users[system][UNKNOWN_LANGUAGE]
         [(theirs, _)] = users[system].most_common(1) or [(code, 0)]
         if theirs != code:
             of = f"{count:,} of {len(table.rows_of(system)):,} replies of {system}"
@@ -285,7 +285,7 @@ class _Grouped:
 
 def _compared_scores(
     scores: Any,
-    metrics: Metrics | Choice | None,
+    metrics: Metrics | MetricChoice | None,
     primary: str | None,
     margin: float | None,
     grouped: _Grouped,
@@ -300,7 +300,7 @@ def _compared_scores(
     table, skipped = read_score_table(
         scores, metrics, grouped.fields, pair_field, grouped.cluster, on_error, seed=seed, resamples=resamples
     )
-    decisive = Primary.of(table, primary, table.metrics if metrics is not None else ())
+    decisive = DecidingMetric.of(table, primary, table.metrics if metrics is not None else ())
     if primary is None and metrics is None:
         decisive = replace(decisive, reason="the first column")
     return compare_table(table, primary=decisive, margin=margin, skipped=skipped, allow_doubtful=allow_doubtful)
@@ -321,7 +321,7 @@ def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError, unit: 
 def compare_table(
     table: ScoreTable,
     *,
-    primary: str | Primary | None = None,
+    primary: str | DecidingMetric | None = None,
     margin: float | None = None,
     named: Sequence[str] = (),
     skipped: tuple[str, ...] = (),
@@ -329,7 +329,7 @@ def compare_table(
 ) -> Comparison:
     """Compare the systems of a table; `named` are the metrics that the user asked for."""
     pairs = list(combinations(table.system_names, 2))
-    decisive = primary if isinstance(primary, Primary) else Primary.of(table, primary, named)
+    decisive = primary if isinstance(primary, DecidingMetric) else DecidingMetric.of(table, primary, named)
     if table.allows_doubt:  # it is that of a comparison
         table = replace(table, allows_doubt=False)
     doubts = [doubt for label in table.metrics if (doubt := table.doubt(label))] if allow_doubtful else []

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.comparing.labels import HumanDifference, HumanMeans
+from rejoinder.comparing.labels import LabelDifference, LabelMeans
 from rejoinder.comparing.tests import Ranking
 from rejoinder.comparing.verdict import FailIf, Gate, Verdict, claim, gate, needed_text
 from rejoinder.data.replay import Replay
@@ -19,12 +19,11 @@ from rejoinder.metrics.base import Metric
 from rejoinder.scoring.advice import meaning
 from rejoinder.scoring.page import MOST_PLOTTED, counts_of, interval_of, page_blocks
 from rejoinder.scoring.reliability import remedy
-from rejoinder.scoring.table import CAUTION, Primary, ScoreTable
+from rejoinder.scoring.table import CAUTION, DecidingMetric, ScoreTable
 from rejoinder.show.document import (
     NOT_LATEX,
     PAGE,
     TERMINAL,
-    Answer,
     Block,
     Cell,
     Column,
@@ -35,8 +34,9 @@ from rejoinder.show.document import (
     Say,
     Section,
     Share,
-    System,
+    SystemName,
     Table,
+    VerdictText,
     renamed,
 )
 from rejoinder.show.figures import IntervalPanel
@@ -62,15 +62,15 @@ class Comparison(Result):
     table: ScoreTable
     verdicts: tuple[Verdict, ...]
     """Of each metric, the primary one first, and each pair of systems."""
-    primary: Primary
+    primary: DecidingMetric
     notes: tuple[str, ...] = ()
     """Those of the table, and those about the comparison."""
     skipped: tuple[str, ...] = ()
     """Messages about records that could not be read and were skipped."""
     rankings: tuple[Ranking, ...] = ()
     """One per metric that says which of three or more systems is better."""
-    human: HumanMeans | None = None
-    """Estimated human scores, where there are labels."""
+    human: LabelMeans | None = None
+    """Estimated ratings, where there are labels."""
     margin: float | None = None
     """Differences below it do not matter, where one was given."""
     slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
@@ -95,9 +95,9 @@ class Comparison(Result):
         """The names of the systems."""
         return self.table.system_names
 
-    def system(self, name: str) -> System:
+    def system(self, name: str) -> SystemName:
         """A system's name with its colour."""
-        return System(name, self.systems.index(name))
+        return SystemName(name, self.systems.index(name))
 
     @property
     def decisive_verdicts(self) -> tuple[Verdict, ...]:
@@ -110,7 +110,7 @@ class Comparison(Result):
         return tuple(verdict for verdict in self.verdicts if verdict.metric != self.primary.metric)
 
     @property
-    def _decisive(self) -> Sequence[Verdict | HumanDifference]:
+    def _decisive(self) -> Sequence[Verdict | LabelDifference]:
         return self.human.differences if self.human else self.decisive_verdicts
 
     @property
@@ -211,7 +211,7 @@ class Comparison(Result):
         lower = "" if table.higher_is_better.get(primary, True) else ", lower is better"
         more = len(order) - MOST_PLOTTED
         rest = f" The {more} others are in the table below." if more > 0 else ""
-        answer = Answer(
+        answer = VerdictText(
             self.sentences,
             table.means_panel(primary, order[:MOST_PLOTTED]),
             f"Means with 95 % intervals{lower}.{rest}",
@@ -262,7 +262,7 @@ class Comparison(Result):
         }
 
 
-# The answer of a whole comparison in words: one verdict, how sure and how large it is, and what is not settled.
+# The answer of a whole comparison in words: one verdict, how sure and how large it is, and what is not decided.
 #
 # All forms take their words from `Comparison.sentences`; what is said of a pair of systems comes from `verdict`.
 
@@ -308,7 +308,7 @@ def _undecided(comparison: Comparison) -> Iterator[str]:
 
 def _of_two(comparison: Comparison) -> Iterator[str]:
     (verdict,) = comparison.decisive_verdicts
-    found = claim(verdict.finding, f" on {verdict.metric}")
+    found = claim(verdict.facts, f" on {verdict.metric}")
     begins_with_a_name = verdict.outcome not in ("open", "untested")
     yield f"{found if begins_with_a_name else _capitalised(found)}."
     yield from _means(comparison, verdict)
@@ -351,9 +351,9 @@ def _of_several(comparison: Comparison) -> Iterator[str]:
     verdicts, metric = comparison.decisive_verdicts, comparison.primary.metric
     systems = comparison.table.system_names
     if verdicts[0].higher_is_better is None:
-        settled = sum(verdict.significant for verdict in verdicts)
+        significant = sum(verdict.significant for verdict in verdicts)
         yield (
-            f"{metric} describes replies and does not say which are better: {settled} of "
+            f"{metric} describes replies and does not say which are better: {significant} of "
             f"{counted(len(verdicts), 'pair')} of systems differ significantly."
         )
     elif all(verdict.outcome == "too few" for verdict in verdicts):
@@ -388,33 +388,33 @@ def _best_of(best: str | None, unbeaten: Sequence[str], systems: Sequence[str], 
 def _closest_to_the_best(best: str | None, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """How large the lead of the best system is: over the one that comes closest."""
     if best is not None:
-        closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.finding.gap.estimate)
-        yield f"Its smallest lead: {claim(closest.finding)}."
+        closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.facts.gap.estimate)
+        yield f"Its smallest lead: {claim(closest.facts)}."
 
 
 def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """How much is not settled, and what would settle the pair with the smallest p-value."""
-    unsettled = [verdict for verdict in verdicts if verdict.better is None]
-    if not unsettled:
+    """How much is not decided, and what would settle the pair with the smallest p-value."""
+    undecided = [verdict for verdict in verdicts if verdict.better is None]
+    if not undecided:
         return
-    yield f"In {len(unsettled)} of {counted(len(verdicts), 'pair')}, the systems do not differ significantly."
-    known = [verdict for verdict in unsettled if np.isfinite(verdict.p_adjusted)]
+    yield f"In {len(undecided)} of {counted(len(verdicts), 'pair')}, the systems do not differ significantly."
+    known = [verdict for verdict in undecided if np.isfinite(verdict.p_adjusted)]
     closest = min(known, key=lambda verdict: verdict.result.p_value, default=None)
     needed = "" if closest is None else needed_text(closest).removeprefix("; ")
     if closest is not None and needed:
         yield f"The pair closest to a significant difference is {closest.a} and {closest.b}: {needed}."
 
 
-def _of_people(comparison: Comparison, human: HumanMeans) -> Iterator[str]:
+def _of_people(comparison: Comparison, human: LabelMeans) -> Iterator[str]:
     systems = comparison.table.system_names
     if len(systems) == 2:
         yield human.differences[0].sentence()
     else:
         by_people = f" by people's ratings ({human.dimension})"
         yield f"{_best_of(comparison.better, comparison.unbeaten, systems, by_people)}."
-        unsettled = sum(difference.better is None for difference in human.differences)
-        if unsettled:
-            yield f"{unsettled} of {counted(len(human.differences), 'pair')} of systems are not settled."
+        undecided = sum(difference.better is None for difference in human.differences)
+        if undecided:
+            yield f"{undecided} of {counted(len(human.differences), 'pair')} of systems are not decided."
     labels = sum(result.n_labelled for result in human.means.values())
     counts = f"{counted(labels, 'label')} ({human.dimension})"
     yield f"Estimated from {counts} and the {human.predictor} scores of all replies."
@@ -435,11 +435,11 @@ def secondary_evidence(comparison: Comparison) -> Iterator[str]:
         if names:
             parts.append(f"{system} is better{' than all others' if several else ''} on {names_text(names)}")
     doubtful = [voice.name for voice in comparison.voices if voice.doubtful]
-    unsettled = [voice.name for voice in comparison.voices if voice.tested and not voice.winners and not voice.doubtful]
+    undecided = [voice.name for voice in comparison.voices if voice.tested and not voice.winners and not voice.doubtful]
     mixed = [voice.name for voice in comparison.voices if len(voice.winners) > 1]
-    if unsettled:
+    if undecided:
         parts.append(
-            f"{'no single best system' if several else 'no significant difference'} on {names_text(unsettled)}"
+            f"{'no single best system' if several else 'no significant difference'} on {names_text(undecided)}"
         )
     if mixed:
         parts.append(f"mixed results on {names_text(mixed)}")
@@ -540,7 +540,7 @@ def _mean(comparison: Comparison, label: str, system: str) -> Cell:
     return Marked(shown) if all(verdict.better == system for verdict in own) else shown
 
 
-def _people(human: HumanMeans, comparison: Comparison) -> list[Table]:
+def _people(human: LabelMeans, comparison: Comparison) -> list[Table]:
     """The estimated mean of each system and that of the labels alone, and the differences of all pairs."""
     means: list[list[Cell]] = [
         [comparison.system(name), found.interval, found.labels_only, found.n_labelled, found.gain]
@@ -548,7 +548,7 @@ def _people(human: HumanMeans, comparison: Comparison) -> list[Table]:
     ]
     columns = ["system", "mean [95 %]", "labels alone", "labels", Column("gain", digits=2)]
     differences = [
-        [*_sides(comparison, row), _bold(row.result.interval, row.settled), PValue(row.p_adjusted)]
+        [*_sides(comparison, row), _bold(row.result.interval, row.significant), PValue(row.p_adjusted)]
         for row in human.differences
     ]
     header = ["A", "B", Column(f"B - A, {human.dimension} (people) [95 %]", sign=True), "p"]
@@ -639,7 +639,7 @@ def _in_words(comparison: Comparison) -> Iterator[Say]:
         yield Say([row.sentence() for row in comparison.human.differences], lines=True, full=True)
 
 
-def _sides(comparison: Comparison, pair: Verdict | HumanDifference) -> list[Cell]:
+def _sides(comparison: Comparison, pair: Verdict | LabelDifference) -> list[Cell]:
     """Both systems, the better one marked."""
     names = [comparison.system(name) for name in (pair.a, pair.b)]
     return [Marked(name) if name.name == pair.better else name for name in names]

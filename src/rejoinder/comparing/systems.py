@@ -25,7 +25,7 @@ from rejoinder.folders.outputs import paths_of
 from rejoinder.options import OnError, fitting, one_or_more
 from rejoinder.scoring.parts import PartsFolder, joined_parts
 from rejoinder.scoring.reliability import Doubts
-from rejoinder.scoring.score import Choice, Metrics
+from rejoinder.scoring.score import MetricChoice, Metrics
 from rejoinder.scoring.score_file import doubts_of, metadata_of, range_of
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example
@@ -175,7 +175,7 @@ class _TableSource(Source):
 
 def read_score_table(
     origin: Any,
-    metrics: Metrics | Choice | None,
+    metrics: Metrics | MetricChoice | None,
     fields: FieldMap,
     pair_by: str | None,
     cluster: str | None,
@@ -208,18 +208,18 @@ def read_score_table(
         raise DataError("has only one system: expected at least two to compare", file=source.name)
     columns, notes = _numbers(source, _named(metrics))
     ours = results is None and str(origin) != "-"
-    meta = _metadata(source.files if ours else (), columns)
-    known = {label: values for label, values in meta["ranges"].items() if label in columns}
+    metadata = _metadata(source.files if ours else (), columns)
+    known = {label: values for label, values in metadata["ranges"].items() if label in columns}
     table = ScoreTable(
         scores=columns,
-        signatures={label: meta["signatures"].get(label, label) for label in columns},
+        signatures={label: metadata["signatures"].get(label, label) for label in columns},
         system_names=tuple(systems),
         system_of=np.frombuffer(codes, np.int32),
         ids=ids,
         ranges={label: range_of(ends) for label, ends in known.items()},
-        higher_is_better=meta["higher_is_better"],
+        higher_is_better=metadata["higher_is_better"],
         notes=notes,
-        doubts={label: systems for label, systems in meta["doubts"].items() if label in columns},
+        doubts={label: systems for label, systems in metadata["doubts"].items() if label in columns},
         grouping=_of_items(finder.found()) if not by_context else finder.found(),
         seed=seed,
         resamples=resamples,
@@ -233,14 +233,14 @@ def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict
     doubts: dict[str, Doubts] = {}
     said_by: dict[str, Path] = {}
     for file in files:
-        meta, _ = metadata_of(file)
-        for label, signature in meta.get("signatures", {}).items():
+        metadata, _ = metadata_of(file)
+        for label, signature in metadata.get("signatures", {}).items():
             if label in columns and label in said_by:
                 check_equal_signatures(label, {said_by[label]: found["signatures"][label], file: signature})
             said_by.setdefault(label, file)
         for key, known in found.items():
-            known |= meta.get(key, {})
-        for label, systems in doubts_of(meta):
+            known |= metadata.get(key, {})
+        for label, systems in doubts_of(metadata):
             doubts[label] = {**doubts.get(label, {}), **systems}
     return {**found, "doubts": doubts}
 
@@ -261,7 +261,9 @@ def _difference(signature: str, other: str) -> str:
     return shortened(parts[0] if parts else signature, 60)
 
 
-def _parts_table(folders: Sequence[Path], metrics: Metrics | Choice | None, *, seed: int, resamples: int) -> ScoreTable:
+def _parts_table(
+    folders: Sequence[Path], metrics: Metrics | MetricChoice | None, *, seed: int, resamples: int
+) -> ScoreTable:
     """The table of folders that `score --engine ray` wrote."""
     opened = [PartsFolder(path) for path in folders]
     names = unique_names([folder.complete().systems for folder in opened], labels_of(folders))
@@ -281,7 +283,7 @@ def _of_items(found: Grouping) -> Grouping:
     return replace(found, paired_by="item", unit="item" if found.unit == "context" else found.unit)
 
 
-def _named(metrics: Metrics | Choice | None) -> list[str] | None:
+def _named(metrics: Metrics | MetricChoice | None) -> list[str] | None:
     """The names of the columns that were asked for."""
     if metrics is None:
         return None

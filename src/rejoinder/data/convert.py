@@ -63,7 +63,7 @@ class Conversion(Result):
 
 
 class _RatedSource(Source):
-    """A source that also remembers the human scores and the split of the example that was read last."""
+    """A source that also remembers the ratings and the split of the example that was read last."""
 
     extra: Mapping[str, Any]
 
@@ -180,25 +180,25 @@ def _hash(*texts: str, size: int) -> bytes:
 
 # Examples to files that can be read again. Texts are written as they are, also to .csv.
 #
-# Lists and human scores are JSON in the formats that have none. The file appears when it is complete.
+# Lists and ratings are JSON in the formats that have none. The file appears when it is complete.
 
 
 SUFFIXES = (".jsonl", ".csv", ".parquet", ".xlsx")
 
-Record = Mapping[str, Any]
+ConvertedRecord = Mapping[str, Any]
 
 _LISTS = ("context", "speakers", "references")
 _COLUMNS = ("id", "system", "dialogue_id", "context_id", *_LISTS, "response", "scores", "split")
 
 
-def example_record(example: Example, extra: Record | None = None) -> dict[str, Any]:
+def example_record(example: Example, extra: ConvertedRecord | None = None) -> dict[str, Any]:
     """The fields that the example has, in the order of the columns, then those of `extra`."""
     values = {name: getattr(example, name, None) for name in _COLUMNS}
     found = {name: list(value) if name in _LISTS else value for name, value in values.items() if value}
     return {**found, "response": example.response, **(extra or {})}
 
 
-def write_records(path: Path, records: Iterable[Record]) -> None:
+def write_records(path: Path, records: Iterable[ConvertedRecord]) -> None:
     """Write records in the format of the file's suffix."""
     if path.suffix == ".jsonl":
         with replacing(path) as file:
@@ -212,7 +212,7 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
             write(temporary, records)
 
 
-def _cells(records: Iterable[Record]) -> Iterator[list[str]]:
+def _cells(records: Iterable[ConvertedRecord]) -> Iterator[list[str]]:
     for record in records:
         values = (record.get(name, "") for name in _COLUMNS)
         yield [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values]
@@ -230,11 +230,11 @@ def write_sheet_of(path: Path, columns: Sequence[str], rows: Iterable[Mapping[st
             write_sheet(temporary, columns, cells)
 
 
-def _write_xlsx(path: Path, records: Iterable[Record]) -> None:
+def _write_xlsx(path: Path, records: Iterable[ConvertedRecord]) -> None:
     write_sheet(path, _COLUMNS, _cells(records))
 
 
-def _write_parquet(path: Path, records: Iterable[Record]) -> None:
+def _write_parquet(path: Path, records: Iterable[ConvertedRecord]) -> None:
     import polars as pl
 
     schema: dict[str, Any] = {name: pl.List(pl.String) if name in _LISTS else pl.String for name in _COLUMNS}

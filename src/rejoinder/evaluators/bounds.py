@@ -20,7 +20,7 @@ from rejoinder.evaluators.familiarity import Familiarity, word_counts
 from rejoinder.folders.schema import check_range, checked_member, checked_object
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch, encodable
-from rejoinder.text.language import NAMES, UNKNOWN, languages, name_of
+from rejoinder.text.language import NAMES, UNKNOWN_LANGUAGE, languages, name_of
 from rejoinder.text.tokens import writable
 
 SHARE_WITHIN = 0.99
@@ -77,7 +77,7 @@ class Bounds:
         words, formatted = word_counts(texts), is_formatted(texts)
         known = formatted.sum() >= max(20, (1 - SHARE_WITHIN) * len(replies))
         codes = Counter(languages(replies[:_MOST_ASKED]))
-        del codes[UNKNOWN]
+        del codes[UNKNOWN_LANGUAGE]
         [(language, count)] = codes.most_common(1) or [("", 0)]
         return cls(
             max(1, int(np.quantile(words[~formatted] if not formatted.all() else words, SHARE_WITHIN))),
@@ -118,7 +118,7 @@ class Bounds:
     def _foreign(self, batch: Batch) -> Bools:
         """Which replies are surely in another language."""
         code = next((code for code, name in NAMES.items() if name == self.language), self.language)
-        return np.array([found not in (code, UNKNOWN) for found in languages_of(batch)], np.bool_)
+        return np.array([found not in (code, UNKNOWN_LANGUAGE) for found in languages_of(batch)], np.bool_)
 
     def plain(self) -> dict[str, Any]:
         """The plain values, for config.json."""

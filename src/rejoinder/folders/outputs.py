@@ -220,7 +220,7 @@ def _files_at(path: Path) -> Iterator[Path]:
 # Every output of every command is checked here before any work: it can be written, no input is lost, and no other
 # run is writing it.
 #
-# A run may write more files than the one that was named, such as meta data and unfinished rows. All of them are
+# A run may write more files than the one that was named, such as metadata and unfinished rows. All of them are
 # compared with all files that the run reads, by identity, so that links and different spellings of a path make no
 # difference.
 

@@ -101,7 +101,7 @@ def _judged_digest(judged: Iterable[JudgedExample]) -> str:
     return digest_of([*_plain(item.example), item.scores] for item in judged)
 
 
-# Every cell of an experiment's grid is fitted on the same dialogues, of which there may be very many.
+# Every cell of an experiment is fitted on the same dialogues, of which there may be very many.
 @lru_cache(maxsize=2)
 def _corpus_contexts(dialogues: tuple[Dialogue, ...]) -> TrainedContexts:
     return TrainedContexts.within(dialogues)
@@ -173,7 +173,7 @@ BATCH_COST = 16
 on one core; torch was not measured."""
 
 
-class Encoded(NamedTuple):
+class EncodedPair(NamedTuple):
     """The token ids of a text pair, with the segment of each token: 0 or 1, or its part of a branching row."""
 
     ids: tuple[int, ...]
@@ -229,7 +229,7 @@ def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator, *, fewe
     return [rows if len(rows) >= fewest else [*rows, *batches[at - 1]] for at, rows in enumerate(batches)]
 
 
-def padded(encoded: Sequence[Encoded], pad: int) -> dict[str, Ints]:
+def padded(encoded: Sequence[EncodedPair], pad: int) -> dict[str, Ints]:
     """The rows as a network's input arrays, padded to the longest. Each (rows, longest)
 
     A cross-encoder takes input_ids, attention_mask and token_type_ids; a branching encoder takes input_ids, positions

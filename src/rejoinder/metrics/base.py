@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Bools, Ints
 from rejoinder.data.records import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
-from rejoinder.metrics.batch import Batch, TextOptions, Tokens, even_batches
+from rejoinder.metrics.batch import Batch, BatchTokens, TextOptions, even_batches
 from rejoinder.specs import NearNames, check_fields, format_spec
 from rejoinder.text.tokens import TOKENISER_NAMES, parse_strip
 from rejoinder.types import Example, Scores
@@ -201,11 +201,11 @@ class Metric(NearNames, ABC):
 
     @property
     def gives_intervals(self) -> bool:
-        """Whether the metric gives, for each reply, an interval expected to contain the human score."""
+        """Whether the metric gives, for each reply, an interval expected to contain the rating."""
         return False
 
     def intervals(self, batch: Batch) -> tuple[Scores, Scores]:  # noqa: ARG002 - for those that give them
-        """The lower and upper bounds of the intervals expected to contain the human scores; NaN where unknown."""
+        """The lower and upper bounds of the intervals expected to contain the ratings; NaN where unknown."""
         raise CallError(f"{self.name} gives no intervals: only a calibrated evaluator does")
 
     @property
@@ -273,7 +273,7 @@ def best_reference(pair_scores: Scores, batch: Batch, refs: str) -> Scores:
     return scores
 
 
-def settle_empty(scores: Scores, batch: Batch, tokens: Tokens, lowest: float = 0.0) -> Scores:
+def settle_empty(scores: Scores, batch: Batch, tokens: BatchTokens, lowest: float = 0.0) -> Scores:
     """The same scores, except for replies without a token: an empty reply gets the lowest score.
 
     A reply whose tokens were all removed scores 1 if its text equals a reference, else NaN: there is nothing left to

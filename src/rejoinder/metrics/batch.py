@@ -45,7 +45,7 @@ class TextOptions:
 
 
 @dataclass(frozen=True)
-class Tokens:
+class BatchTokens:
     """The tokens of a batch as codes into one vocabulary."""
 
     vocabulary: pl.Series
@@ -104,15 +104,15 @@ class Batch:
         """Which replies are empty or white space only. (examples,)"""
         return np.fromiter((not example.response.strip() for example in self.examples), np.bool_, len(self))
 
-    def tokens(self, options: TextOptions) -> Tokens:
+    def tokens(self, options: TextOptions) -> BatchTokens:
         """Replies and references as token codes."""
         return self.keep(options, partial(self._tokens, options))
 
-    def _tokens(self, options: TextOptions) -> Tokens:
+    def _tokens(self, options: TextOptions) -> BatchTokens:
         owners = np.concatenate([np.arange(len(self)), self.owner]) if options.tokenise == AUTO else None
         vocabulary, rows = encode(pl.concat([self.responses, self.references]), options, owners)
         cut = rows.offsets[len(self)]
-        return Tokens(
+        return BatchTokens(
             vocabulary,
             Ragged(rows.values[:cut], rows.offsets[: len(self) + 1]),
             Ragged(rows.values[cut:], rows.offsets[len(self) :] - cut),

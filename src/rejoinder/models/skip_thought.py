@@ -12,18 +12,18 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from rejoinder.models.recurrent import Decoder, DecoderNetwork, Nats, Reader, Sizes, Writing
+from rejoinder.models.recurrent import Decoder, DecoderNetwork, DecoderState, Nats, NetworkSizes, TokenReaderGru
 from rejoinder.models.token_dialogues import TokenContext, TokenDialogue, context_of
 
 
 class SkipThoughtNetwork(DecoderNetwork):
     """An utterance to a vector, the vector to the two neighbouring utterances; as a reply it writes the next one."""
 
-    def __init__(self, sizes: Sizes, *, longest: int) -> None:
+    def __init__(self, sizes: NetworkSizes, *, longest: int) -> None:
         """`longest`: how many of a text's last tokens are read."""
         super().__init__()
         self.longest = longest
-        self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
+        self.reader = TokenReaderGru(sizes.embedding, sizes.hidden, sizes.dropout)
         self.decoder, self.previous = (
             Decoder(sizes.tokens, sizes.embedding, sizes.hidden, sizes.hidden, dropout=sizes.dropout) for _ in range(2)
         )
@@ -41,7 +41,7 @@ class SkipThoughtNetwork(DecoderNetwork):
         nats = torch.cat([after, before])
         return Nats(nats.sum(), nats.new_zeros(()), len(nats), 2 * len(pairs))
 
-    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:  # noqa: ARG002
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[DecoderState, Tensor]:  # noqa: ARG002
         """The state before the first token of the utterance after the last turn."""
         return self.decoder.start(self._read([turns[-1] for turns in contexts])), self.first(contexts)
 

@@ -24,12 +24,12 @@ from rejoinder.data.source import Source
 from rejoinder.errors import CallError, UnknownNameError, listed
 from rejoinder.folders.outputs import paths_of, reserved_file
 from rejoinder.options import FIELDS_OPTION, OnError, Option, Seed, UnitOption, origin_of, path, text, verb, whole
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.score_file import read_score_file
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.document import Document, Result, Table
 from rejoinder.stats.labels import (
     active_probabilities,
-    drawn,
+    drawn_rows,
     equal_probabilities,
     score_strata,
     stratified_probabilities,
@@ -58,15 +58,15 @@ FEWEST_TO_LEARN = 10
 
 
 @dataclass(frozen=True)
-class LabelFrame:
+class UncertainScores:
     """Scores of replies and their uncertainty, in the order of the replies."""
 
     scores: Scores
     uncertainty: Scores
 
-    def take(self, rows: Ints) -> LabelFrame:
+    def take(self, rows: Ints) -> UncertainScores:
         """Some of the replies."""
-        return LabelFrame(self.scores[rows], self.uncertainty[rows])
+        return UncertainScores(self.scores[rows], self.uncertainty[rows])
 
 
 def chosen_predictor(table: ScoreTable | None, wanted: str | None) -> str:
@@ -94,7 +94,7 @@ def chosen_design(wanted: str | None, table: ScoreTable | None, label: str, *, h
     return wanted
 
 
-def label_frame(examples: Sequence[Example], name: str, table: ScoreTable | None, label: str) -> LabelFrame:
+def label_frame(examples: Sequence[Example], name: str, table: ScoreTable | None, label: str) -> UncertainScores:
     """The scores joined to the replies by id and system; a missing score is NaN, a missing row an error."""
     keys = [(example.id, example.system) for example in examples]
     if not keys:
@@ -103,7 +103,7 @@ def label_frame(examples: Sequence[Example], name: str, table: ScoreTable | None
         twice = Counter(keys).most_common(1)[0][0]
         raise CallError(f"{name}: the id {twice[0]!r} occurs twice: expected a different id for each reply of a system")
     if table is None:
-        return LabelFrame(np.zeros(len(keys)), np.ones(len(keys)))
+        return UncertainScores(np.zeros(len(keys)), np.ones(len(keys)))
     ids = table.ids or []
     place_of = {
         (identifier, table.system_names[code]): place
@@ -118,7 +118,7 @@ def label_frame(examples: Sequence[Example], name: str, table: ScoreTable | None
     rows = np.array([place_of[key] for key in keys])
     bounds = table.intervals.get(label)
     uncertainty = np.ones(len(keys)) if bounds is None else (bounds[1] - bounds[0])[rows]
-    return LabelFrame(table[label][rows], uncertainty)
+    return UncertainScores(table[label][rows], uncertainty)
 
 
 def rows_by_system(examples: Sequence[Example]) -> dict[str, Ints]:
@@ -141,7 +141,7 @@ def divided(labels: int, replies: Mapping[str, int]) -> dict[str, int]:
 
 
 def label_probabilities(
-    design: str, frame: LabelFrame, n_labels: int, deviations: Floats | None = None
+    design: str, frame: UncertainScores, n_labels: int, deviations: Floats | None = None
 ) -> tuple[Floats, Ints]:
     """The probability of each reply of one system, and its stratum."""
     n = len(frame.scores)
@@ -157,7 +157,7 @@ def label_probabilities(
 
 
 def wave_probabilities(
-    design: str, frame: LabelFrame, rows: Ints, n_labels: int, labels: Scores
+    design: str, frame: UncertainScores, rows: Ints, n_labels: int, labels: Scores
 ) -> tuple[Floats, Ints]:
     """Probability and stratum of the replies of one system in `rows`, given the labels of other replies of it.
 
@@ -301,7 +301,7 @@ def sample(
     pilot: Annotated[
         Any,
         Option(
-            "human scores of some of the replies: strata in which the metric predicts them badly get more labels",
+            "ratings of some of the replies: strata in which the metric predicts them badly get more labels",
             metavar="FILE",
         ),
     ] = None,
@@ -372,7 +372,7 @@ def _sampled(
     if len(origins) == 1 and len(joined.sources) == 1 and joined.names[0].keys() == {""}:  # needs no name
         joined = replace(joined, names=({"": ""},))
     examples, name, skipped = list(joined), joined.name, len(joined.messages)
-    table = None if scores is None else read_scores(Path(scores))
+    table = None if scores is None else read_score_file(Path(scores))
     label = chosen_predictor(table, predictor)
     used_design = chosen_design(design, table, label, has_pilot=pilot is not None)
     if pilot is None and dimension is not None:
@@ -394,7 +394,7 @@ def _sampled(
         deviations = _deviations(part.scores, label_strata(part.scores), _of(pilot_labels, rows))
         p, within = label_probabilities(used_design, part, sizes[system], deviations)
         probabilities[rows], strata[rows] = p, within + int(strata.max()) + 1
-    rows = np.flatnonzero(drawn(probabilities, seed, strata))
+    rows = np.flatnonzero(drawn_rows(probabilities, seed, strata))
     used = "" if used_design == "random" else label
     return LabelSample(
         tuple(examples[row] for row in rows), probabilities[rows], used_design, used, counts, notes + _few(sizes)
@@ -428,7 +428,7 @@ def _of_contexts(
         answered[grouping.contexts[rows], place] = True
     patterns = np.unique(answered, axis=0, return_inverse=True)[1].reshape(-1)
     probability = labels / len(examples)
-    chosen = drawn(np.full(grouping.n_contexts, probability), seed, patterns)
+    chosen = drawn_rows(np.full(grouping.n_contexts, probability), seed, patterns)
     rows = np.flatnonzero(chosen[grouping.contexts])
     systems = [examples[row].system for row in rows.tolist()]
     if not systems:

@@ -20,76 +20,6 @@ from rejoinder.show.text import counted, inflected, number_text
 
 PAGES = "https://github.com/rejoinder/rejoinder/tree/main/docs/"
 
-_OVERLAP = "A good reply in other words than the references scores low."
-_WORD_VECTORS = "Ignores word order and negation, and rates nearly all replies on the topic of the reference alike."
-_ADEM = "Predictions tend towards the mean of the ratings; other systems than those in the ratings may be misjudged."
-_DOT = "Not calibrated: a starting point of ADEM, rarely of use by itself."
-
-WEAKNESSES: dict[str, str] = {
-    "default": "Knows no facts, and only short chat in English: nothing is decided about long replies, lists or code. "
-    "Hardly distinguishes replies to one context that are all on topic, nor specific replies from generic ones. Do not "
-    "rely on the score of a single reply.",
-    "default@1": "As default, but rates broken language made of the context's words too high, and reads only the "
-    "beginning of a long reply.",
-    "default-large": "As default, and slow: two to three replies per second on one core.",
-    "default-fast": "Agrees less well with people than default. Reads words and not their order, and only English.",
-    "bleu": f"{_OVERLAP} Word order hardly matters to bleu-1 and bleu-2; most replies score near 0 with one reference.",
-    "rouge-l": f"{_OVERLAP} Long replies gain from common words that happen to be in order.",
-    "meteor": f"{_OVERLAP} Stems and synonyms soften this for English only.",
-    "cider": f"{_OVERLAP} Its word weights come from the references of the scored file, so that scores of two files "
-    "cannot be compared.",
-    "chrf": f"{_OVERLAP} Parts of words that happen to be shared count, so that unrelated replies score above 0.",
-    "embedding-average": _WORD_VECTORS,
-    "vector-extrema": _WORD_VECTORS,
-    "greedy-matching": _WORD_VECTORS,
-    "distinct": "Says nothing about a reply's quality: random words are the most diverse. Falls as replies get longer.",
-    "repetition": "Finds loops and echoes, nothing else: an off-topic reply can have a perfect score.",
-    "specificity": "Not a quality: rare words may be wrong, off-topic or misspelt (typos .73, good replies .48).",
-    "pm": "Looks for contradictions in places, numbers and yes or no only; any other wrong reply passes.",
-    "fluency": "Judges the language only, and only English: an off-topic reply can have a perfect score. Says nothing "
-    "about replies of fewer than four words.",
-    "length": "Not a measure of quality. Report it beside metrics that may prefer long or short replies.",
-    "ruber-pool": "Rewards replies that repeat words of the context.",
-    "judge": "Only as good as the language model behind it: it may prefer long replies, its own style or the first of "
-    "two. Costs a request per reply.",
-    "jury": "The same as for judge, averaged over several models, at the cost of all of them.",
-    "encoder": "Learns what its training data reward; replies unlike them may be misjudged (score prints a note). "
-    "Training needs the train extra.",
-    "blend": "Learns what the rated replies reward: with ratings of one kind of chat, other kinds may be misjudged. It "
-    "is no better than its members allow.",
-    "ensemble": "All members count as weighted, however bad; compare it with its best member on rated replies.",
-    "encoder-cosine": "Measures similarity: a reply that repeats the last turn has a perfect score.",
-    "skip-thought": f"{_OVERLAP} Needs much text to learn useful vectors.",
-    "likelihood": "Rewards replies that the language model itself would give, often generic ones.",
-    "static": "Reads words and not their order.",
-    "am-fm": f"{_OVERLAP} Needs training text of the same domain as the references.",
-    "am": f"{_OVERLAP} Word order does not matter to it.",
-    "fm": "Judges fluency only; an off-topic reply can have a perfect score.",
-    "ruber": f"{_OVERLAP} Its other half learned to tell true replies from random ones, so that a wrong reply on the "
-    "topic may pass.",
-    "ruber-ref": _WORD_VECTORS,
-    "ruber-unref": "Learned to tell true replies from random ones: a wrong reply on the topic may pass.",
-    "adem": _ADEM,
-    "c-adem": _ADEM,
-    "r-adem": _ADEM,
-    "encoder-dot": _DOT,
-    "vhred-dot": _DOT,
-    "t2v-dot": _DOT,
-    "human-likeness": "Learns the habits of the systems in its training data; a new system has other ones.",
-}
-"""Metric or evaluator -> where it is known to be wrong."""
-
-RESULTS: dict[str, str] = {
-    **dict.fromkeys(("ruber", "ruber-ref", "ruber-unref", "ruber-pool"), "results/ruber-figures.md"),
-    **dict.fromkeys(
-        ("adem", "c-adem", "r-adem", "encoder-dot", "vhred-dot", "t2v-dot", "human-likeness"),
-        "results/adem-figures.md",
-    ),
-    **dict.fromkeys(("am-fm", "am", "fm"), "results/am-fm-dstc6.md"),
-    **dict.fromkeys(("default", "default-large", "blend", "fluency"), "results/default-blend.md"),
-}
-"""Evaluators whose agreement with people depends on how they were trained -> the page with their figures."""
-
 QUESTIONS: dict[str, str] = {
     "Are the replies good? (contexts, no references)": "default",
     "The same, for millions of replies": "default-fast",
@@ -103,7 +33,7 @@ QUESTIONS: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class MeasuredTrust:
     """How well one metric agreed with people on one set of rated replies."""
 
     measured: str
@@ -118,15 +48,15 @@ class Agreement:
 
 
 @cache
-def _measured() -> dict[str, tuple[Agreement, ...]]:
+def _measured() -> dict[str, tuple[MeasuredTrust, ...]]:
     text = (files("rejoinder") / "resources" / "agreement.json").read_text(encoding="utf-8")
     return {
-        name: tuple(Agreement(**{**figure, "spearman": tuple(figure["spearman"])}) for figure in figures)
+        name: tuple(MeasuredTrust(**{**figure, "spearman": tuple(figure["spearman"])}) for figure in figures)
         for name, figures in json.loads(text).items()
     }
 
 
-def agreement(name: str) -> tuple[Agreement, ...]:
+def measured_trust(name: str) -> tuple[MeasuredTrust, ...]:
     """The measured agreement of a metric with people, set by set; empty where it was not measured."""
     return _measured().get(name, ())
 
@@ -185,7 +115,7 @@ def _caution(table: ScoreTable) -> Iterator[str]:
     """Which of the metrics hardly agreed with people, where that was measured."""
     weak = []
     for label in table.metrics:
-        found = [each.spearman[0] for each in agreement(label) or agreement(table.family_of(label))]
+        found = [each.spearman[0] for each in measured_trust(label) or measured_trust(table.family_of(label))]
         if found and median(found) < WEAK:
             weak.append(label)
     if weak:

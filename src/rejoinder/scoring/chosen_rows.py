@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Ints, run_starts
 from rejoinder.data.contexts import Grouping
-from rejoinder.scoring.table import Primary, ScoreTable
+from rejoinder.scoring.table import DecidingMetric, ScoreTable
 from rejoinder.types import Scores
 
 # Which replies a report shows: contexts where systems differ most, the best, the worst and the most disputed replies,
@@ -66,7 +66,7 @@ def rows_to_show(table: ScoreTable, *, primary: str | None = None, most: int = 5
     total = len(table)
     drawn = np.random.default_rng(seed).choice(total, most, replace=False) if total > most else np.arange(total)
     return ChosenRows(
-        contrasts=_contrasts(table, primary or Primary.of(table, None, ()).metric) if table.metrics else (),
+        contrasts=_contrasts(table, primary or DecidingMetric.of(table, None, ()).metric) if table.metrics else (),
         best=best,
         worst=worst,
         disputed=disputed,

@@ -11,19 +11,19 @@ from rejoinder.errors import CallError
 from rejoinder.judge.cost import CostPlan
 from rejoinder.judge.judge import judges_in, planned
 from rejoinder.options import FIELDS_OPTION, METRICS_OPTION, REPLIES_OPTION, OnError, UnitOption, verb
-from rejoinder.scoring.score import Choice, Metrics, choose
+from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
 
 
 @verb
 def judge_costs(
     *replies: Annotated[Any, REPLIES_OPTION],
-    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
     unit: UnitOption = "reply",
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
 ) -> CostPlan:
     """What the judges among the metrics would be sent to score all these replies; nothing is sent."""
-    chosen = choose(metrics)
+    chosen = choose_metrics(metrics)
     examples = []
     for each in replies:
         with closing(Source(each, fields, on_error, unit=unit)) as source:

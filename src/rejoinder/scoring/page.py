@@ -19,24 +19,24 @@ from rejoinder.scoring.replies_page import (
     extremes_section,
     why_section,
 )
-from rejoinder.scoring.table import CAUTION, Primary, ScoreTable, Summary
+from rejoinder.scoring.table import CAUTION, DecidingMetric, ScoreTable, SystemMean
 from rejoinder.show.document import (
     PAGE,
-    Answer,
     Block,
     Cell,
     Column,
     Document,
     Figures,
-    Replies,
+    ReplyTexts,
     Say,
     Section,
-    System,
+    SystemName,
     Table,
+    VerdictText,
 )
 from rejoinder.show.figures import bins_for
 from rejoinder.show.html import system_label
-from rejoinder.show.markup import Html, decimals_for, shown
+from rejoinder.show.markup import Html, decimals_for, shown_number
 from rejoinder.show.text import bounds_text, counted, number_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import LARGE
@@ -49,13 +49,15 @@ _NOT_PAGE: tuple[Any, ...] = ("text", "markdown", "latex")
 
 def table_document(table: ScoreTable) -> Document:
     """The document of a table on its own; that of several systems is, as a page, their comparison."""
-    systems = [Column(System(name or "replies", number), digits=3) for number, name in enumerate(table.system_names)]
+    systems = [
+        Column(SystemName(name or "replies", number), digits=3) for number, name in enumerate(table.system_names)
+    ]
     rows = [[label, *map(interval_of, cells.values())] for label, cells in table.summary().items()]
     blocks: list[Block] = []
-    primary = Primary.of(table, None, ()).metric if table.metrics else ""
+    primary = DecidingMetric.of(table, None, ()).metric if table.metrics else ""
     if primary:
         figure = table.means_panel(primary, table.system_names[:MOST_PLOTTED])
-        blocks.append(Answer(level(table, primary), figure, more=meaning(table), only=PAGE))
+        blocks.append(VerdictText(level(table, primary), figure, more=meaning(table), only=PAGE))
     blocks.append(Table(["metric", *systems], rows, only=_NOT_PAGE))
     if table.resampled != "reply":
         found_by = f" ({table.grouping.found_by})" if table.grouping and table.grouping.found_by else ""
@@ -84,7 +86,7 @@ def counts_of(table: ScoreTable) -> list[tuple[int, str, str]]:
     ]
 
 
-def interval_of(cell: Summary) -> Interval:
+def interval_of(cell: SystemMean) -> Interval:
     """The mean with its interval."""
     return Interval(cell.mean, cell.low, cell.high)
 
@@ -109,7 +111,7 @@ def _slices(table: ScoreTable) -> Iterator[Table]:
     """One row per value of a field and system, one column per metric."""
     for slices in table.slices:
         rows = [
-            [value, System(name or "replies", number), len(part.rows_of(name))]
+            [value, SystemName(name or "replies", number), len(part.rows_of(name))]
             + [interval_of(part.summary()[label][name]) for label in table.metrics]
             for value, part in table.sliced(slices).items()
             for number, name in enumerate(table.system_names)
@@ -122,7 +124,7 @@ def _slices(table: ScoreTable) -> Iterator[Table]:
 # What only a page shows: single replies, the distribution of each metric's scores, and all means.
 
 
-def page_blocks(table: ScoreTable, primary: str) -> list[Section | Replies]:
+def page_blocks(table: ScoreTable, primary: str) -> list[Section | ReplyTexts]:
     """Replies with their texts, distributions, and means by metric."""
 
     def render() -> tuple[list[Section], Html]:
@@ -141,7 +143,7 @@ def page_blocks(table: ScoreTable, primary: str) -> list[Section | Replies]:
         return found, browse_data(table, examples, chosen, reasons, primary)
 
     means = Section("Means by metric", table_means(table), "Means", folded=True, only=PAGE)
-    return [Replies(render), _distributions(table, primary), means]
+    return [ReplyTexts(render), _distributions(table, primary), means]
 
 
 def reasons_of(metrics: Mapping[str, Metric], examples: Mapping[int, Example]) -> Reasons:
@@ -211,7 +213,7 @@ def _beyond(table: ScoreTable, label: str) -> str:
     bins = bins_for(table[label])
     if not bins.beyond:
         return ""
-    edge = shown(float(bins.edges[-1]), decimals_for(table[label]))
+    edge = shown_number(float(bins.edges[-1]), decimals_for(table[label]))
     return f"The last bar includes {counted(bins.beyond, 'reply', 'replies')} above {edge}."
 
 
@@ -222,7 +224,7 @@ def table_means(table: ScoreTable) -> list[Block]:
         method += f"; by the normal approximation for systems with {LARGE:,} replies or more"
     said = f"{method}. Replies that a metric could not score are left out of its mean."
     rows: list[list[Cell]] = [
-        [label, System(name or "replies", number), interval_of(cell), cell.std, cell.corpus, cell.n]
+        [label, SystemName(name or "replies", number), interval_of(cell), cell.std, cell.corpus, cell.n]
         for label, cells in table.summary().items()
         for number, (name, cell) in enumerate(cells.items())
     ]

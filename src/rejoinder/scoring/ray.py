@@ -26,7 +26,7 @@ from rejoinder.folders.sources import require_extra
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import BATCH
 from rejoinder.scoring.parts import Manifest, PartIds, PartRows, PartsFolder, PartsJob, part_name
-from rejoinder.scoring.processes import write_arrays
+from rejoinder.scoring.processes import share_arrays
 from rejoinder.scoring.run import ScoringRun, batch_size, check_shareable
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable
@@ -37,7 +37,7 @@ from rejoinder.types import Example
 if TYPE_CHECKING:
     import ray
 
-    from rejoinder.scoring.score import Choice
+    from rejoinder.scoring.score import MetricChoice
 
 # A run on Ray: parts of the input are scored by actors of a cluster, or of a Ray on this machine, into a folder.
 #
@@ -72,7 +72,7 @@ class RayRun(ScoringRun):
     """Parts that could not be scored, with the reason; filled by the run."""
 
     @classmethod
-    def of(cls, source: Source, wanted: Choice, seen: Survey | None = None, **settings: Any) -> Self:
+    def of(cls, source: Source, wanted: MetricChoice, seen: Survey | None = None, **settings: Any) -> Self:
         """The run over a source of files, with the parts that it is cut into."""
         require_extra("scale", "--engine ray")
         spans = SpanFinder(source)
@@ -101,13 +101,13 @@ class RayRun(ScoringRun):
                 self._score_missing(folder, scorer, missing, cluster)
         finished = replace(planned, failed=dict(sorted(self.failed.items())))
         table = self._table(folder, finished, scorer)
-        folder.finish(replace(finished, meta=self.meta(table)))
+        folder.finish(replace(finished, metadata=self.metadata(table)))
         return table
 
     @property
     def replies(self) -> Replay | None:
         """The replies of the parts that were scored."""
-        return _Parts(self._source, self.spans, self.failed)
+        return _PartReplies(self._source, self.spans, self.failed)
 
     @property
     def _source(self) -> Source:
@@ -149,7 +149,7 @@ class RayRun(ScoringRun):
         fresh = folder.unfinished / "observed.new"
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir()
-        write_arrays(fresh, scorer.observed())
+        share_arrays(fresh, scorer.observed())
         fresh.rename(folder.observed)
         for number in everything:
             folder.observed_part(number).unlink(missing_ok=True)
@@ -192,7 +192,7 @@ class RayRun(ScoringRun):
         )
 
 
-class _Parts(Replay):
+class _PartReplies(Replay):
     """The replies of parts of files, of which single ones are read without what is before their part."""
 
     def __init__(self, source: Source, spans: Sequence[Span], failed: Mapping[int, str]) -> None:

@@ -21,7 +21,7 @@ from rejoinder.evaluators.bounds import foreign, languages_of
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.show.text import counted, names_text
-from rejoinder.text.language import UNKNOWN, evidence, language_of_all, name_of
+from rejoinder.text.language import UNKNOWN_LANGUAGE, evidence, language_of_all, name_of
 
 MOST_DOUBTFUL = 0.1
 """The share of a system's replies above which nothing is decided by the metric."""
@@ -67,7 +67,7 @@ class Reliability:
         return {"status": self.status, "reasons": list(self.reasons)}
 
 
-def reliability(metric: Metric, batch: Batch) -> list[Reliability]:
+def reply_reliability(metric: Metric, batch: Batch) -> list[Reliability]:
     """Whether a metric can be relied on, for each reply of the batch; an empty reply is scored as the worst one."""
     if not metric.knows_limits:
         return [Reliability("unmeasured")] * len(batch)
@@ -150,7 +150,7 @@ _MOSTLY = 0.9
 def _named_language(sentence: str, counts: Mapping[str, int]) -> str:
     """The same, with the foreign language that nearly all foreign replies are in: "in German, not English"."""
     found = _FOREIGN.search(sentence)
-    others = {code: n for code, n in counts.items() if found and name_of(code) != found[1] and code != UNKNOWN}
+    others = {code: n for code, n in counts.items() if found and name_of(code) != found[1] and code != UNKNOWN_LANGUAGE}
     most = max(others, key=others.__getitem__, default="")
     if found is None or not most or others[most] < _MOSTLY * sum(others.values()):
         return sentence
@@ -178,7 +178,7 @@ class DoubtCounter:
         self.inapplicable += self._per_system(systems[np.logical_or.reduce([none, *excluded.values()])])
         if self.metric.language:
             fine = ~np.logical_or.reduce([batch.blank, *beyond.values(), *excluded.values()])
-            unknown = np.array([code == UNKNOWN for code in languages_of(batch)], np.bool_)
+            unknown = np.array([code == UNKNOWN_LANGUAGE for code in languages_of(batch)], np.bool_)
             self.unknown += self._per_system(systems[fine & unknown])
         for kind, flags in {**excluded, **beyond}.items():
             self.kinds[kind] = self.kinds.get(kind, 0) + self._per_system(systems[flags])
@@ -209,7 +209,7 @@ class DoubtCounter:
         """
         found = {}
         for row, name in enumerate(self.system_names):
-            other = name_of(pooled.get(name, UNKNOWN)) not in (self.metric.language, name_of(UNKNOWN))
+            other = name_of(pooled.get(name, UNKNOWN_LANGUAGE)) not in (self.metric.language, name_of(UNKNOWN_LANGUAGE))
             more = int(self.unknown[row]) if other and self.metric.language else 0
             kinds = {kind: int(counts[row]) for kind, counts in self.kinds.items() if counts[row]}
             if more:
@@ -247,7 +247,7 @@ class LanguageCounter:
         codes = languages_of(batch)
         self.counts.update(zip(systems.tolist(), codes, strict=True))
         for example, system, code in zip(batch.examples, systems.tolist(), codes, strict=True):
-            if code == UNKNOWN and any(map(str.isalpha, example.response)):
+            if code == UNKNOWN_LANGUAGE and any(map(str.isalpha, example.response)):
                 key, pool = _hash(example.response), self.pools[system]
                 if key not in pool and (len(pool) < _MOST_POOLED or key < max(pool)):
                     self._keep(system, {key: evidence(example.response)})
@@ -261,7 +261,7 @@ class LanguageCounter:
         codes = {
             name: language_of_all([*pool.values()]) for name, pool in zip(self.system_names, self.pools, strict=True)
         }
-        return {name: code for name, code in codes.items() if code != UNKNOWN}
+        return {name: code for name, code in codes.items() if code != UNKNOWN_LANGUAGE}
 
     def state(self) -> State:
         """All counts."""
@@ -286,7 +286,7 @@ class LanguageCounter:
         """System -> code of a language -> replies, the most frequent first."""
         pooled, totals = self.pooled(), Counter[tuple[int, str]]()
         for (system, code), count in self.counts.items():
-            told = pooled.get(self.system_names[system], UNKNOWN) if code == UNKNOWN else code
+            told = pooled.get(self.system_names[system], UNKNOWN_LANGUAGE) if code == UNKNOWN_LANGUAGE else code
             totals[system, told] += count
         found: dict[str, dict[str, int]] = {}
         for (system, code), count in sorted(totals.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):

@@ -28,7 +28,7 @@ class Scorer:
     metrics: Mapping[str, Metric]
     system_names: tuple[str, ...]
     intervals: bool = False
-    """Whether calibrated evaluators also give the intervals expected to contain the human scores."""
+    """Whether calibrated evaluators also give the intervals expected to contain the ratings."""
     advance: Callable[[float], None] | None = None
     """Called while a batch is scored, with the number of replies that the work done since the last call amounts to."""
     blank: int = 0

@@ -53,7 +53,7 @@ PLOTS = ("means", "histogram")
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class SystemMean:
     """One metric over one system's replies."""
 
     mean: float
@@ -84,7 +84,7 @@ class ScoreTable(Result):
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, tuple[Scores, Scores]] = field(default_factory=dict)
-    """Metric label -> lower and upper bounds expected to contain the human score of each example, where asked for."""
+    """Metric label -> lower and upper bounds expected to contain the rating of each example, where asked for."""
     notes: tuple[str, ...] = ()
     """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
     doubts: Mapping[str, Doubts] = field(default_factory=dict)
@@ -125,6 +125,27 @@ class ScoreTable(Result):
         """The labels of the metrics, in the order of their columns."""
         return tuple(self.scores)
 
+    def failures(self, lowest: Mapping[str, float]) -> list[str]:
+        """One sentence for each system whose mean is below the lowest one of a metric: {"default": 3.2}.
+
+        A metric that cannot judge the replies fails nothing: see `undecided`.
+        """
+        check_lowest_means(lowest, self.higher_is_better)
+        found = []
+        for metric in (each for each in lowest if not self.doubt(each)):
+            for system, cell in self.summary()[metric].items():
+                whose = f" of {system}" if system else ""
+                if math.isnan(cell.mean):
+                    found.append(f"{metric}{whose} is unknown: no reply could be scored")
+                elif cell.mean < lowest[metric]:
+                    mean = f"{number_text(cell.mean)} [{number_text(cell.low)}, {number_text(cell.high)}]"
+                    found.append(f"{metric}{whose} is {mean}, below {lowest[metric]:g}")
+        return found
+
+    def undecided(self, metrics: Iterable[str]) -> list[str]:
+        """One sentence for each of these metrics that cannot judge the replies, with the remedy."""
+        return [f"{doubt}. What to do: {OTHER_METRICS}" for doubt in map(self.doubt, metrics) if doubt]
+
     def rows_of(self, system: str) -> NDArray[np.int64]:
         """The rows of one system."""
         if system not in self.system_names:
@@ -164,8 +185,8 @@ class ScoreTable(Result):
         return math.isfinite(self.ranges.get(label, (0.0, 1.0))[1]) and self.family_of(label) not in NOT_QUALITIES
 
     @cached_property
-    def _summary(self) -> dict[str, dict[str, Summary]]:
-        summary: dict[str, dict[str, Summary]] = {label: {} for label in self.scores}
+    def _summary(self) -> dict[str, dict[str, SystemMean]]:
+        summary: dict[str, dict[str, SystemMean]] = {label: {} for label in self.scores}
         for system in self.system_names:
             rows = self.rows_of(system)
             for label, column, interval in self._intervals(rows):
@@ -173,7 +194,7 @@ class ScoreTable(Result):
                 # A mean cannot lie outside the metric's range.
                 bounds = interval.within(self.ranges.get(label, (-np.inf, np.inf)))
                 low, high = self.known_bounds.get(label, {}).get(system, (bounds.low, bounds.high))
-                summary[label][system] = Summary(
+                summary[label][system] = SystemMean(
                     mean=interval.estimate,
                     low=low,
                     high=high,
@@ -218,7 +239,7 @@ class ScoreTable(Result):
         named = self.system_names if systems is None else systems
         return reason(label, self.doubts.get(label, {}), named, self.languages)
 
-    def summary(self) -> dict[str, dict[str, Summary]]:
+    def summary(self) -> dict[str, dict[str, SystemMean]]:
         """Metric -> system -> mean with its 95 % interval, number of scored replies, signature."""
         return self._summary
 
@@ -343,53 +364,27 @@ def _json_value(value: Any) -> Any:
 # Lowest acceptable means: `default=3.2` fails a run in which a system's mean is below 3.2.
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """The lowest mean of a metric that passes."""
-
-    metric: str
-    lowest: float
-
-    @classmethod
-    def parse(cls, text: str) -> Threshold:
-        """The threshold in text such as "default=3.2"; a name may contain = itself, as in "bleu(n=2)=0.1"."""
+def lowest_means(texts: Iterable[str]) -> dict[str, float]:
+    """Metric -> the lowest mean that passes, as in "default=3.2"; a name may contain = itself: "bleu(n=2)=0.1"."""
+    lowest = {}
+    for text in texts:
         name, _, value = text.rpartition("=")
         try:
-            lowest = float(value)
+            lowest[name.strip()] = float(value)
         except ValueError:
-            lowest = math.nan
-        if not name.strip() or not math.isfinite(lowest):
+            lowest[name.strip()] = math.nan
+        if not name.strip() or not math.isfinite(lowest[name.strip()]):
             raise CallError(f"a threshold must be NAME=NUMBER, such as default=3.2, not {shortened(text)}")
-        return cls(name.strip(), lowest)
-
-    def check_metric(self, metrics: Mapping[str, Metric]) -> None:
-        """Raise a CallError where the metric is not among those that run, or lower scores of it are better."""
-        if self.metric not in metrics:
-            raise UnknownNameError("metric of the threshold", self.metric, metrics)
-        if not metrics[self.metric].higher_is_better:
-            raise CallError(f"lower scores of {self.metric} are better: expected a metric of which higher ones are")
-
-    def failures(self, table: ScoreTable) -> Iterator[str]:
-        """One sentence per system whose mean is below the threshold, or unknown."""
-        for system, cell in table.summary()[self.metric].items():
-            whose = f" of {system}" if system else ""
-            if math.isnan(cell.mean):
-                yield f"{self.metric}{whose} is unknown: no reply could be scored"
-            elif cell.mean < self.lowest:
-                found = f"{number_text(cell.mean)} [{number_text(cell.low)}, {number_text(cell.high)}]"
-                yield f"{self.metric}{whose} is {found}, below {self.lowest:g}"
+    return lowest
 
 
-def undecided(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
-    """One sentence for each threshold whose metric cannot judge the replies."""
-    doubts = (table.doubt(threshold.metric) for threshold in thresholds)
-    return [f"{doubt}. What to do: {OTHER_METRICS}" for doubt in doubts if doubt]
-
-
-def failures(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
-    """One sentence for each system and threshold that fails, of the metrics that can judge the replies."""
-    able = (threshold for threshold in thresholds if not table.doubt(threshold.metric))
-    return [failure for threshold in able for failure in threshold.failures(table)]
+def check_lowest_means(lowest: Iterable[str], higher_is_better: Mapping[str, bool]) -> None:
+    """Raise a CallError where a metric is not among those that run, or lower scores of it are better."""
+    for metric in lowest:
+        if metric not in higher_is_better:
+            raise UnknownNameError("metric of the threshold", metric, higher_is_better)
+        if not higher_is_better[metric]:
+            raise CallError(f"lower scores of {metric} are better: expected a metric of which higher ones are")
 
 
 # Slices of the replies: those with one value of a field, of a length, or with a number of turns before them.
@@ -457,7 +452,7 @@ def slice_of(example: Example, name: str, place: int) -> str:
     given = example.slices[place] if place < len(example.slices) else ""
     if given:
         return given
-    return length_of(example) if name == LENGTH else turns_of(example) if name == TURNS else MISSING
+    return length_of(example) if name == LENGTH else turn_count(example) if name == TURNS else MISSING
 
 
 def length_of(example: Example) -> str:
@@ -466,13 +461,13 @@ def length_of(example: Example) -> str:
     return next((name for most, name in _LENGTHS if words <= most), "over 40 words")
 
 
-def turns_of(example: Example) -> str:
+def turn_count(example: Example) -> str:
     """How many utterances the context has."""
     turns = len(example.context)
     return f"{turns}" if turns < _MOST_TURNS else f"{_MOST_TURNS} or more"
 
 
-def in_order(name: str, values: Iterable[str]) -> list[str]:
+def reading_order(name: str, values: Iterable[str]) -> list[str]:
     """The values as a reader expects them: lengths by size, others by alphabet, the missing one last."""
     lengths = [label for _, label in _LENGTHS]
     if name == LENGTH:
@@ -481,21 +476,21 @@ def in_order(name: str, values: Iterable[str]) -> list[str]:
 
 
 def _ordered(name: str, values: dict[str, int], codes: Sequence[int]) -> Slices:
-    order = in_order(name, values)
+    order = reading_order(name, values)
     place = np.empty(len(order), np.int64)
     place[[values[value] for value in order]] = np.arange(len(order))
     return Slices(name, tuple(order), place[np.array(codes, np.int64)])
 
 
 @dataclass(frozen=True, slots=True)
-class Primary:
+class DecidingMetric:
     """The metric that decides, and why it was chosen."""
 
     metric: str
     reason: str
 
     @classmethod
-    def of(cls, table: ScoreTable, wanted: str | None, named: Sequence[str]) -> Primary:
+    def of(cls, table: ScoreTable, wanted: str | None, named: Sequence[str]) -> DecidingMetric:
         """The metric that was wanted; else the first named one, else `default`, else the first that can be used."""
         if wanted is not None:
             if wanted not in table.metrics:

@@ -25,12 +25,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rejoinder._version import __version__
 from rejoinder.errors import CallError, RejoinderError
 from rejoinder.metrics.base import Metric
-from rejoinder.registry import SHIPPED
+from rejoinder.registry import SHIPPED_EVALUATORS
 from rejoinder.service.batcher import Batcher, QueueFullError
 from rejoinder.service.bodies import (
     ComparisonRequest,
+    RequestTooLargeError,
     SystemReplies,
-    TooLargeError,
     TooSlowError,
     body_of,
     example_of_body,
@@ -38,7 +38,7 @@ from rejoinder.service.bodies import (
 )
 from rejoinder.service.description import OPERATIONS, document
 from rejoinder.service.limits import Limits
-from rejoinder.service.why import COST, LONGEST, explained
+from rejoinder.service.why import COST, LONGEST, explained_reply
 
 # The application: what each route does. The routes themselves are in `description`.
 #
@@ -56,14 +56,14 @@ class NoAccessError(RejoinderError):
 _STATUS: dict[type[Exception], int] = {
     NoAccessError: 401,
     TooSlowError: 408,
-    TooLargeError: 413,
+    RequestTooLargeError: 413,
     QueueFullError: 429,
     TimeoutError: 503,
     RejoinderError: 400,
 }
 
 
-def make_app(
+def scoring_app(
     metrics: Mapping[str, Metric],
     limits: Limits | None = None,
     token: str | None = None,
@@ -151,14 +151,14 @@ class _Service:
         self._check_token(request)
         example = example_of_body(await body_of(request, self.limits), LONGEST)
         request.state.replies = 1
-        return JSONResponse(await self.batcher.run(lambda: explained(example, self.batcher.metrics), COST))
+        return JSONResponse(await self.batcher.run(lambda: explained_reply(example, self.batcher.metrics), COST))
 
     async def metrics_list(self, request: Request) -> Response:
         """The metrics that are served."""
         self._check_token(request)
         told = {
             label: {
-                "measures": SHIPPED.get(label, metric.measures),
+                "measures": SHIPPED_EVALUATORS.get(label, metric.measures),
                 "needs": sorted(metric.needs),
                 "range": [_plain(end) for end in metric.range],
                 "higher_is_better": metric.higher_is_better,

@@ -22,20 +22,20 @@ from rejoinder.errors import RejoinderError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import JUDGES
-from rejoinder.scoring.reliability import Reliability, reliability
+from rejoinder.scoring.reliability import Reliability, reply_reliability
 from rejoinder.scoring.scorer import finite
 from rejoinder.service.limits import Limits
 from rejoinder.types import Example, Scores
 
 T = TypeVar("T")
-Columns = dict[str, list[float]]
+ScoreColumns = dict[str, list[float]]
 
 
 @dataclass
 class Scored:
     """The scores of some replies, and how far they can be relied on."""
 
-    columns: Columns = field(default_factory=dict)
+    columns: ScoreColumns = field(default_factory=dict)
     """Label -> one score per reply."""
     reliability: dict[str, list[Reliability]] = field(default_factory=dict)
     """Label -> one entry per reply, of the metrics that know their limits."""
@@ -151,15 +151,15 @@ class Batcher:
             with contextlib.suppress(RuntimeError):  # the loop was stopped by force: nobody waits for the answers
                 self._loop.call_soon_threadsafe(_deliver, answers)
 
-    def _next(self) -> list[Part]:
+    def _next(self) -> list[BatchPart]:
         """The replies to score together, or one request whose work is done alone; none where the service closes."""
         with self._arrived:
             while not (taken := self._taken()) and not self._closing:
                 self._arrived.wait()
         return taken
 
-    def _taken(self) -> list[Part]:
-        taken: list[Part] = []
+    def _taken(self) -> list[BatchPart]:
+        taken: list[BatchPart] = []
         room = self.limits.batch
         for _ in range(len(self._requests)):
             if room <= 0 or (taken and self._requests[0].work is not None):
@@ -177,7 +177,7 @@ class Batcher:
                 self._requests.append(request)
         return taken
 
-    def _scored(self, parts: Sequence[Part]) -> list[Answer]:
+    def _scored(self, parts: Sequence[BatchPart]) -> list[BatchAnswer]:
         """Score together; the requests whose last reply was among these, or all of them where a metric failed."""
         examples = [example for request, part in parts for example in request.examples[part]]
         found = _result_of(lambda: self._scores(examples))
@@ -196,12 +196,12 @@ class Batcher:
         batch = Batch(examples)
         scores = {label: finite(metric.score_batch(batch)) for label, metric in self.metrics.items()}
         knowing = {label: metric for label, metric in self.metrics.items() if metric.knows_limits}
-        return scores, {label: reliability(metric, batch) for label, metric in knowing.items()}
+        return scores, {label: reply_reliability(metric, batch) for label, metric in knowing.items()}
 
 
-Part = tuple[_Request, slice]
+BatchPart = tuple[_Request, slice]
 """A request, and which of its replies are scored in this batch."""
-Answer = tuple[_Request, Any]
+BatchAnswer = tuple[_Request, Any]
 """A request, and its result or the error that it gets."""
 
 
@@ -213,7 +213,7 @@ def _result_of(work: Callable[[], T]) -> T | Exception:
         return error
 
 
-def _deliver(answers: Sequence[Answer]) -> None:
+def _deliver(answers: Sequence[BatchAnswer]) -> None:
     """Give requests their answers, in the event loop; one that took too long is not waited for any more."""
     for request, found in answers:
         if request.result.done():

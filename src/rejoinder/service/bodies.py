@@ -15,24 +15,24 @@ from rejoinder.comparing.compare import compare_table
 from rejoinder.comparing.systems import join
 from rejoinder.comparing.verdict import FailIf, gate
 from rejoinder.data.contexts import GroupFinder
-from rejoinder.data.records import FieldError, FieldMap, data_error, example_of, kind_of, label_of
+from rejoinder.data.records import FieldError, FieldMap, data_error, example_of, label_of, type_words
 from rejoinder.data.source import Source, Survey
 from rejoinder.errors import CallError, DataError, RejoinderError, UnknownNameError, shortened
 from rejoinder.folders.schema import RepeatedKeyError, unique_keys
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.options import RESAMPLES, Margin, PrimaryMetric, Seed, fitting, flag, one_of
-from rejoinder.scoring.score import Choice
+from rejoinder.scoring.score import MetricChoice
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable
-from rejoinder.service.batcher import Columns, Scored
+from rejoinder.service.batcher import ScoreColumns, Scored
 from rejoinder.service.limits import Limits
 from rejoinder.types import Example
 
 # The body of a request as examples, with the messages of the command line: a position in place of file and line.
 
 
-class TooLargeError(RejoinderError):
+class RequestTooLargeError(RejoinderError):
     """A request holds more than the service accepts."""
 
 
@@ -72,8 +72,8 @@ def _no_number(name: str) -> float:
 _DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_no_number)
 
 
-def _too_large(limits: Limits) -> TooLargeError:
-    return TooLargeError(f"the request is larger than {limits.body:,} bytes")
+def _too_large(limits: Limits) -> RequestTooLargeError:
+    return RequestTooLargeError(f"the request is larger than {limits.body:,} bytes")
 
 
 def examples_of(found: Any, limits: Limits) -> list[Example]:
@@ -90,7 +90,7 @@ def example_of_body(found: Any, longest: int) -> Example:
     (example,) = _examples([found], "example")
     size = sum(map(len, (example.response, *example.context, *example.references)))
     if size > longest:
-        raise TooLargeError(f"the texts have {size:,} characters: expected at most {longest:,}")
+        raise RequestTooLargeError(f"the texts have {size:,} characters: expected at most {longest:,}")
     return example
 
 
@@ -178,11 +178,11 @@ def _examples(records: Sequence[Any], where: str) -> list[Example]:
 
 def _check_number(count: int, limits: Limits) -> None:
     if count > limits.examples:
-        raise TooLargeError(f"{count:,} examples in one request: expected at most {limits.examples:,}")
+        raise RequestTooLargeError(f"{count:,} examples in one request: expected at most {limits.examples:,}")
 
 
 def _kind(value: Any) -> str:
-    return "an empty list" if value == [] else kind_of(value)
+    return "an empty list" if value == [] else type_words(value)
 
 
 # `POST /compare`: the comparison of the command line, on scores that the batcher computed.
@@ -202,9 +202,9 @@ class SystemReplies:
         joined, self.seen = join(sources, list(request.systems))
         self.examples: list[Example] = list(joined)
         if request.metrics is None:
-            chosen = Choice(metrics, frozenset(metrics))
+            chosen = MetricChoice(metrics, frozenset(metrics))
         else:
-            chosen = Choice({label: metrics[label] for label in request.metrics})
+            chosen = MetricChoice({label: metrics[label] for label in request.metrics})
         self.chosen = chosen.served_by(self.seen, "the request")
         if not self.chosen.metrics:
             raise CallError(f"no metric of this service can score these replies: {'; '.join(self.chosen.notes)}")
@@ -229,7 +229,7 @@ class SystemReplies:
         )
 
 
-def _table(examples: list[Example], seen: Survey, chosen: Choice, columns: Columns, seed: int) -> ScoreTable:
+def _table(examples: list[Example], seen: Survey, chosen: MetricChoice, columns: ScoreColumns, seed: int) -> ScoreTable:
     scorer, groups = Scorer(chosen.metrics, seen.systems), GroupFinder(by_dialogue=True)
     scorer.count(Batch(examples))
     groups.add(examples)

@@ -57,7 +57,7 @@ class Share(float):
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class SystemName:
     """The name of a system, with the number of its colour."""
 
     name: str
@@ -73,7 +73,7 @@ class Marked:
     """Whether the terminal shows an asterisk; False where another column says the same."""
 
 
-Cell = str | int | float | Interval | System | Marked | None
+Cell = str | int | float | Interval | SystemName | Marked | None
 """Text, a count, a number, an interval, a system, or nothing."""
 
 
@@ -81,7 +81,7 @@ Cell = str | int | float | Interval | System | Marked | None
 class Column:
     """The name of a column, and how its numbers are shown."""
 
-    name: str | System
+    name: str | SystemName
     digits: int | None = None
     """Decimals; None: three, or as many as an interval needs."""
     bounds: int | None = None
@@ -97,13 +97,13 @@ class Column:
     @property
     def label(self) -> str:
         """The name as text."""
-        return self.name.name if isinstance(self.name, System) else self.name
+        return self.name.name if isinstance(self.name, SystemName) else self.name
 
     def text(self, cell: Cell) -> str:
         """A cell as text; NaN is a dash."""
         if isinstance(cell, Marked):
             return self.text(cell.cell)
-        if isinstance(cell, System):
+        if isinstance(cell, SystemName):
             return cell.name
         if isinstance(cell, Interval):
             return interval_text(cell, self.digits, self.bounds, sign=self.sign)
@@ -134,7 +134,7 @@ def _bare(cell: Cell) -> Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class VerdictText:
     """The verdict: the first sentence stands out, the others explain it."""
 
     sentences: Sequence[str]
@@ -218,7 +218,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Replies:
+class ReplyTexts:
     """Single replies with their texts, on a page: sections, and the data of its scripts, made when they are needed."""
 
     render: Callable[[], tuple[Sequence[Section], Html]]
@@ -240,7 +240,7 @@ class Section:
     full: bool = False
 
 
-Block = Answer | Say | Table | Facts | Figures | Replies | Section
+Block = VerdictText | Say | Table | Facts | Figures | ReplyTexts | Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ class Document:
     def panels(self) -> list[Panel]:
         """All figures, the one beside the verdict first."""
         blocks = [*_shown(self.blocks, "html", details=True)]
-        first = [block.figure for block in blocks if isinstance(block, Answer) and block.figure]
+        first = [block.figure for block in blocks if isinstance(block, VerdictText) and block.figure]
         return first + [panel for block in blocks if isinstance(block, Figures) for panel in block.panels]
 
 
@@ -409,7 +409,7 @@ def _frame_columns(name: str, cells: list[Cell]) -> dict[str, list[Any]]:
         return {each: [_known(row[place]) for row in bounds] for place, each in enumerate(names)}
     if any(isinstance(cell, int | float) for cell in plain):
         return {name: [_known(cell) if isinstance(cell, int | float) else None for cell in plain]}
-    return {name: [cell.name if isinstance(cell, System) else cell for cell in plain]}
+    return {name: [cell.name if isinstance(cell, SystemName) else cell for cell in plain]}
 
 
 def _known(value: float | None) -> float | None:

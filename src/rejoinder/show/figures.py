@@ -51,7 +51,7 @@ class ScatterPanel:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class PlotCurve:
     """One line of a line plot, with a band where bounds are given."""
 
     name: str
@@ -66,7 +66,7 @@ class LinePanel:
     """Curves over a common axis."""
 
     title: str
-    curves: tuple[Curve, ...]
+    curves: tuple[PlotCurve, ...]
     x_label: str
     y_label: str
 
@@ -86,7 +86,7 @@ EQUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """A linear map from values (low .. high) to pixels (start .. stop)."""
 
     low: float
@@ -136,7 +136,7 @@ def tick_labels(numbers: Sequence[float]) -> list[str]:
     return [f"{number + 0.0:,.{decimals}f}" for number in numbers]
 
 
-def x_axis(scale: Scale, top: float, bottom: float, label: str = "") -> Html:
+def x_axis(scale: AxisScale, top: float, bottom: float, label: str = "") -> Html:
     """Vertical grid lines, that of zero darker, their numbers below them, and the axis label below those."""
     numbers = ticks(scale.low, scale.high)
     parts: list[Html] = []
@@ -150,11 +150,11 @@ def x_axis(scale: Scale, top: float, bottom: float, label: str = "") -> Html:
     return joined(parts)
 
 
-def _line_class(number: float, scale: Scale) -> str:
+def _line_class(number: float, scale: AxisScale) -> str:
     return "grid zero" if number == 0 and scale.low < 0 < scale.high else "grid"
 
 
-def y_axis(scale: Scale, left: float, right: float) -> Html:
+def y_axis(scale: AxisScale, left: float, right: float) -> Html:
     """Horizontal grid lines, with their numbers on the left."""
     numbers = ticks(scale.low, scale.high)
     parts: list[Html] = []

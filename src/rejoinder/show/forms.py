@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rejoinder.show.document import (
-    Answer,
     Block,
     Cell,
     Column,
@@ -16,6 +15,7 @@ from rejoinder.show.document import (
     Say,
     Section,
     Table,
+    VerdictText,
     text_columns,
 )
 from rejoinder.show.markup import Html
@@ -37,7 +37,7 @@ def terminal_text(document: Document, columns: int, *, details: bool = False) ->
 
 
 def _block_text(block: Block, columns: int, *, details: bool) -> str:
-    if isinstance(block, Answer):
+    if isinstance(block, VerdictText):
         first, others = block.sentences[0], block.sentences[1:]
         if not block.fit:
             return _filled(" ".join(block.sentences), columns, fit=False)
@@ -90,7 +90,7 @@ def _markdown_blocks(blocks: Sequence[Block | Html], level: int) -> Iterator[str
     for block in blocks:
         if isinstance(block, Html) or "markdown" not in block.only:
             continue
-        if isinstance(block, Answer):
+        if isinstance(block, VerdictText):
             yield " ".join([f"**{_escaped(block.sentences[0])}**", *map(_escaped, block.sentences[1:])])
         elif isinstance(block, Say):
             told = [*map(_escaped, filter(None, block.sentences))]

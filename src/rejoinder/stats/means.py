@@ -164,7 +164,7 @@ def compare_paired(
         p_value=test.p_value,
         smallest_p=test.smallest_p,
         effect_size=hedges_g(first, second, mean_b - mean_a),
-        power_effect=standardised(mean_b - mean_a, deviation) if first.size > 1 else math.nan,
+        power_effect=standardised_difference(mean_b - mean_a, deviation) if first.size > 1 else math.nan,
         outcomes=paired_outcomes(first, second),
         standard_error=math.sqrt(gains.variance),
         degrees=max(gains.sums.size - 1, 1),
@@ -350,7 +350,7 @@ def hedges_g(a: Floats, b: Floats, difference: float | None = None) -> float:
         return math.nan
     pooled = math.sqrt((a.size * float(a.var()) + b.size * float(b.var())) / degrees)
     gap = float(b.mean() - a.mean()) if difference is None else difference
-    return (1 - 3 / (4 * degrees - 1)) * standardised(gap, pooled)
+    return (1 - 3 / (4 * degrees - 1)) * standardised_difference(gap, pooled)
 
 
 def needed_examples(
@@ -380,7 +380,7 @@ def _shares(wins: int, losses: int, total: int) -> Outcomes:
     return Outcomes(wins / total, (total - wins - losses) / total, losses / total)
 
 
-def standardised(difference: float, deviation: float) -> float:
+def standardised_difference(difference: float, deviation: float) -> float:
     """The difference in standard deviations; NaN where there is a difference but no deviation.
 
     With the standard deviation of the differences of pairs it is Cohen's d_z (Cohen 1988; Lakens 2013, eq. 6).

@@ -107,10 +107,10 @@ def perfect_correlation(alpha: float, counts: Ints) -> float:
     The mean of k ratings has the reliability k a / (1 + (k - 1) a), a being Krippendorff's alpha (Spearman and Brown
     1910), and no correlation with it exceeds the root of that. k is the harmonic mean of the counts.
     """
-    return float(np.sqrt(reliability(alpha, counts)))
+    return float(np.sqrt(mean_reliability(alpha, counts)))
 
 
-def reliability(alpha: float, counts: Ints) -> float:
+def mean_reliability(alpha: float, counts: Ints) -> float:
     """The reliability of mean ratings; 0 where alpha is negative."""
     single, raters = max(alpha, 0.0), len(counts) / float(np.sum(1 / counts))
     return raters * single / (1 + (raters - 1) * single) if not np.isnan(alpha) else float("nan")

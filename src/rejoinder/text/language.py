@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 from unicodedata import category
 
-UNKNOWN = "unknown"
+UNKNOWN_LANGUAGE = "unknown"
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -113,13 +113,13 @@ def language(text: str) -> str:
     others = sum(letter > _LAST_LATIN for letter in letters)
     by_script = 2 * others > len(letters)
     if others < _FEWEST_OTHERS if by_script else len(letters) < FEWEST_LETTERS:
-        return UNKNOWN
+        return UNKNOWN_LANGUAGE
     if not others and _is_plainly_english(beginning):
         return "en"
     # Lone surrogates cannot be encoded.
     found, probability = _identifier().classify(beginning.encode("utf-8", "replace").decode())
     needed = SURE_BY_SCRIPT if by_script else SURE_OF_FEW if len(letters) < FEW_LETTERS else SURE
-    return str(found) if probability >= needed else UNKNOWN
+    return str(found) if probability >= needed else UNKNOWN_LANGUAGE
 
 
 def prose(text: str) -> str:
@@ -145,11 +145,11 @@ def language_of_all(found: Sequence[Sequence[float]]) -> str:
     """The code of the language that short texts are in which cannot be told one by one, by the `evidence` of each; or
     "unknown"."""
     if len(found) < FEWEST_POOLED:
-        return UNKNOWN
+        return UNKNOWN_LANGUAGE
     sums = [sum(column) for column in zip(*found, strict=True)]
     most = max(sums)
     share = 1 / sum(math.exp(each - most) for each in sums)
-    return list(NAMES)[sums.index(most)] if share >= _SURE_OF_SEVERAL else UNKNOWN
+    return list(NAMES)[sums.index(most)] if share >= _SURE_OF_SEVERAL else UNKNOWN_LANGUAGE
 
 
 def _is_plainly_english(text: str) -> bool:

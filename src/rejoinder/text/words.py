@@ -293,7 +293,7 @@ def words_of(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Usage:
+class WordUsage:
     """Tables of hashes with counts."""
 
     words: Mapping[int, float]
@@ -327,18 +327,18 @@ class Usage:
 
 
 @cache
-def shipped_usage() -> Usage:
+def shipped_usage() -> WordUsage:
     """The tables that come with the package."""
-    return usage_of(saved_arrays(TABLES))
+    return word_usage(saved_arrays(TABLES))
 
 
-def usage_of(arrays: Mapping[str, NDArray[Any]]) -> Usage:
+def word_usage(arrays: Mapping[str, NDArray[Any]]) -> WordUsage:
     """From saved arrays."""
 
     def table(name: str, counts: str) -> dict[int, float]:
         return dict(zip(arrays[name].tolist(), np.exp(arrays[counts] / STEP).tolist(), strict=True))
 
-    return Usage(
+    return WordUsage(
         table("words", "word_counts"),
         table("words", "turns_with"),
         table("pairs", "pair_counts"),

@@ -80,7 +80,7 @@ def test_raters_of_one_context_are_not_independent() -> None:
     without = [{key: value for key, value in record.items() if key != "context"} for record in often]
     blind = rejoinder.prefer(without)
     assert blind.pairs[0].p_value < 0.001
-    assert blind.notes == ("the records have no contexts, so judgements are taken as independent of each other",)
+    assert blind.notes == ("the records have no contexts, so preferences are taken as independent of each other",)
 
 
 def test_lengths_are_controlled_where_the_replies_are_known() -> None:
@@ -129,3 +129,33 @@ def test_wrong_calls(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert rejoinder.prefer(bad, on_error="skip").skipped == (
         "<list>:11: field 'b': is missing: expected the name of a system",
     )
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "worse", "not_better"),
+    [(60, 20, True, True), (20, 60, False, False), (22, 20, True, False), (1, 0, False, False)],
+)
+def test_the_gate(
+    wins: int, losses: int, *, worse: bool, not_better: bool, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = judgements(wins, losses)
+    ranked = rejoinder.prefer(data)
+    assert ranked.gate("worse", baseline="old").passed == worse
+    assert ranked.gate("not-better", baseline="old").passed == not_better
+    path = tmp_path / "preferences.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in data))
+    for fail_if, passed in (("worse", worse), ("not-better", not_better)):
+        assert main(["prefer", str(path), "--fail-if", fail_if, "--baseline", "old", "--json"]) == (0 if passed else 3)
+        out, err = capsys.readouterr()
+        assert json.loads(out)["check"]["passed"] == passed
+        assert ("check failed" in err) != passed
+
+
+def test_a_gate_needs_a_baseline_and_two_systems(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(rejoinder.RejoinderError, match="unknown baseline 'odl'; did you mean old"):
+        rejoinder.prefer(judgements(9, 9)).gate("worse", baseline="odl")
+    three = [*judgements(9, 9), *judgements(9, 9, a="new", b="other")]
+    with pytest.raises(rejoinder.CallError, match="expected two systems, found 3"):
+        rejoinder.prefer(three).gate("worse", baseline="old")
+    assert main(["prefer", str(tmp_path / "absent.jsonl"), "--fail-if", "worse"]) == 2
+    assert "--fail-if needs --baseline" in capsys.readouterr().err

@@ -223,7 +223,7 @@ def test_a_driver_that_is_killed_is_resumed_to_the_same_parts(
     assert 2 <= len(recorded) < 10
     folder = PartsFolder(tmp_path / "scores")
     before = {entry["part"]: folder.part(entry["part"]).stat().st_mtime_ns for entry in recorded}
-    assert run("compare", "--scores", "scores").err.startswith("rejoinder: scores is unfinished (")
+    assert run("compare", "--scores", "scores").err.startswith("rejoinder: scores: unfinished (")
     monkeypatch.setattr(SpanFinder.__init__, "__defaults__", (10,))
     monkeypatch.setattr("rejoinder.scoring.ray.FAST_PART", 20)
     monkeypatch.setitem(registry.metric_names(), "slow-length", "odd_metrics:SlowLength")

@@ -18,8 +18,8 @@ from rejoinder.stats.raters import (
     intraclass_correlation,
     krippendorff_alpha,
     mad_outliers,
+    mean_reliability,
     perfect_correlation,
-    reliability,
     without_outliers,
 )
 
@@ -117,10 +117,10 @@ def test_kappa_weighs_disagreement_by_its_square_unless_told_otherwise() -> None
 def test_reliability_of_mean_ratings_by_hand() -> None:
     """Two and six ratings count as three each, their harmonic mean: 3 * 0.5 / (1 + 2 * 0.5)."""
     counts = np.array([2, 6])
-    assert reliability(0.5, counts) == pytest.approx(0.75)
+    assert mean_reliability(0.5, counts) == pytest.approx(0.75)
     assert perfect_correlation(0.5, counts) == pytest.approx(math.sqrt(0.75))
-    assert reliability(-0.1, counts) == 0
-    assert math.isnan(reliability(math.nan, counts))
+    assert mean_reliability(-0.1, counts) == 0
+    assert math.isnan(mean_reliability(math.nan, counts))
 
 
 def test_kappa_on_cohens_grant_example() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.data.negatives import NegativeMixture
 from rejoinder.errors import DataError
 from rejoinder.evaluators.encoder.reading import PairTokeniser
@@ -30,7 +30,7 @@ from rejoinder.learning.schedules import Schedule
 POOLINGS = ("match", "mean", "cls")
 
 
-class Model(Protocol):
+class EncoderModel(Protocol):
     """Something that scores pairs and can be saved."""
 
     @property
@@ -38,14 +38,14 @@ class Model(Protocol):
         """Which weights it has: torch, fp32 or int8."""
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> EncoderSettings:
         """How its input is made."""
 
     @property
     def tokeniser(self) -> PairTokeniser:
         """What makes its input."""
 
-    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """One score per pair, from 1 to 5."""
 
     def save(self, folder: Path) -> None:
@@ -53,7 +53,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class EncoderSettings:
     """How pairs become the model's input."""
 
     max_length: int
@@ -69,7 +69,7 @@ class Settings:
     """Whether context and reply are also read apart."""
 
     @classmethod
-    def of(cls, plain: Mapping[str, Any], folder: Path) -> Settings:
+    def of(cls, plain: Mapping[str, Any], folder: Path) -> EncoderSettings:
         """From what config.json holds."""
         file = str(folder / CONFIG)
         made = record(cls, plain, file, "learned")
@@ -94,7 +94,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class EncoderPreset:
     """The schedule of each stage, the pooling, and the negatives of ranking."""
 
     ranking: Schedule
@@ -120,10 +120,10 @@ DISTILLATION = Schedule(learning_rate=1e-4, batch=4, epochs=3, validate_every=25
 """For the student of a distillation; a batch is four contexts, each with all its replies."""
 
 
-PRESETS: Mapping[str, Preset] = MappingProxyType(
+PRESETS: Mapping[str, EncoderPreset] = MappingProxyType(
     {
         # For a small encoder on a few cores: a few hours at most.
-        "cpu": Preset(
+        "cpu": EncoderPreset(
             ranking=Schedule(learning_rate=5e-5, batch=16, epochs=3, most_steps=4000, validate_every=250, **_LIGHT),
             regression=Schedule(learning_rate=3e-5, batch=16, epochs=10, **_LIGHT),
             in_batch=_IN_BATCH,
@@ -132,7 +132,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         ),
         # Zhao et al. 2020, Table 6 and appendix B; its negatives are random utterances (section 2). The paper gives
         # neither margin nor pooling, nor which weights are kept: these are ours. It has no in-batch ranking.
-        "paper": Preset(
+        "paper": EncoderPreset(
             ranking=Schedule(learning_rate=3e-6, batch=3, epochs=2, decay="plateau", fused=True),
             regression=Schedule(learning_rate=3e-6, batch=3, epochs=50, decay="plateau", fused=True),
             in_batch=_IN_BATCH,

@@ -102,7 +102,7 @@ _FAMILIES = {"bert", "electra", "roberta", "xlm-roberta", "camembert", "mpnet", 
 """Encoders known to accept position ids, and a mask of which tokens attend to which."""
 
 
-class Reading(NamedTuple):
+class NetworkOutput(NamedTuple):
     """What the network computes for rows."""
 
     logits: Tensor
@@ -155,7 +155,9 @@ class BranchEncoder(nn.Module):
         logits = self.read(input_ids, positions, parts, torch.zeros_like(parts), first).logits.squeeze(1)
         return on_scale(logits)
 
-    def read(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor) -> Reading:
+    def read(
+        self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor
+    ) -> NetworkOutput:
         """All that is computed for rows; `replies` are the numbers of the replies wanted.
 
         (rows, tokens) each, (replies,)
@@ -176,7 +178,7 @@ class BranchEncoder(nn.Module):
         wide = context.expand_as(after)
         match = torch.cat([wide, after, wide * after, last_turn * after, (last_turn - after).abs(), levelled], dim=-1)
         logits = (self.blend(levelled) + self.head(match)).squeeze(-1)
-        return Reading(logits, features, unit_context.squeeze(1), unit_last.squeeze(1), unit_alone)
+        return NetworkOutput(logits, features, unit_context.squeeze(1), unit_last.squeeze(1), unit_alone)
 
     @torch.no_grad()
     def standardise(self, features: Tensor) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
-from rejoinder.data.dialogues import Pair, read_text
+from rejoinder.data.dialogues import ReplyInContext, read_text
 from rejoinder.data.opening import unreadable
 from rejoinder.errors import DataError
 from rejoinder.evaluators.calibration import LOWEST
-from rejoinder.evaluators.encoder.model import Settings
+from rejoinder.evaluators.encoder.model import EncoderSettings
 from rejoinder.evaluators.encoder.reading import FEATURES, PairTokeniser, shared_scores
 from rejoinder.folders.foreign import first_line, onnx_session
 from rejoinder.folders.onnx_file import check_onnx
@@ -34,14 +34,14 @@ class OnnxModel:
     """Scores pairs with ONNX Runtime on all cores."""
 
     precision: str
-    settings: Settings
+    settings: EncoderSettings
     tokeniser: PairTokeniser
     weights: bytes = field(repr=False)
     file: str = "the exported model"
     """Where the weights were read, for messages."""
 
     @classmethod
-    def load(cls, folder: Path, settings: Settings, precision: str) -> OnnxModel:
+    def load(cls, folder: Path, settings: EncoderSettings, precision: str) -> OnnxModel:
         """The model of a folder, with weights of this precision, which are checked."""
         path = folder / WEIGHTS[precision]
         try:
@@ -91,7 +91,7 @@ class OnnxModel:
         """
         return self.weights + _added_output(_STACKED) if self.has_features else self.weights
 
-    def read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """The score of each pair and the network's features, from one pass; NaN where the network's numbers overflow.
 
         (pairs, 1 + features)
@@ -110,7 +110,7 @@ class OnnxModel:
         found[~np.isfinite(found).all(axis=1)] = np.nan
         return found
 
-    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """One score per pair, in order; NaN where the network's numbers overflow.
 
         Rows of similar length run together.
