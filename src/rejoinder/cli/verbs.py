@@ -241,7 +241,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         "sample": Verb(
             "choose the replies that people should label, each with a known probability",
             "people.sample:sample",
-            told="replies: {output} (keep `probability` with the labels, for `rejoinder compare --labels`)",
+            told="replies: {output} (once they are rated: rejoinder compare ... --labels {output})",
         ),
         "annotate": Verb("collect ratings of replies in a browser", module="annotate"),
         "agree": Verb(

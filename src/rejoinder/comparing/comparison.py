@@ -17,7 +17,7 @@ from rejoinder.data.replay import Replay
 from rejoinder.errors import UnknownNameError
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.advice import meaning
-from rejoinder.scoring.reliability import REMEDY
+from rejoinder.scoring.reliability import remedy
 from rejoinder.scoring.table import CAUTION, MOST_PLOTTED, DecidingMetric, ScoreTable
 from rejoinder.show.document import (
     ALL_FORMS,
@@ -77,7 +77,8 @@ class Comparison(Result):
     slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
     """Field -> its value -> the verdicts of the primary metric on those replies."""
     coverage: tuple[str, ...] = ()
-    """How replies are paired, where not by context, and which are not compared, and why."""
+    """Which replies are in another language than the users write; how replies are paired, where not by context; which
+    are not compared, and why."""
     replies: Replay | None = field(default=None, compare=False, repr=False)
     """The replies, in the order of the table, where a report can read their texts; a copy that was pickled has none."""
     metrics: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
@@ -121,6 +122,11 @@ class Comparison(Result):
         """
         return self.human is not None or not any(verdict.outcome == "doubtful" for verdict in self.decisive_verdicts)
 
+    @property
+    def remedy(self) -> str:
+        """What would decide where the metric cannot."""
+        return remedy(getattr(getattr(self.replies, "examples", None), "files", ()))
+
     @cached_property
     def better(self) -> str | None:
         """The system that is significantly better than every other one; None if there is none."""
@@ -149,8 +155,10 @@ class Comparison(Result):
 
     @property
     def best_first(self) -> list[str]:
-        """The systems by the primary metric."""
+        """The systems by the primary metric; as given where it cannot judge the replies of one."""
         metric = self.primary.metric
+        if self.table.doubt(metric):
+            return list(self.systems)
         ranked = next((ranking for ranking in self.rankings if ranking.metric == metric), None)
         if ranked is not None:
             return [place.system for place in ranked.places]
@@ -304,7 +312,8 @@ class Voice:
 
 def _undecided(comparison: Comparison) -> Iterator[str]:
     metric = comparison.primary.metric
-    yield f"Not decided: {comparison.table.doubt(metric)}. {REMEDY}"
+    yield f"Not decided: {comparison.table.doubt(metric)}."
+    yield comparison.remedy
     yield f"The numbers below are what {metric} gives, not what people would say."
     yield from secondary_evidence(comparison)
 
@@ -478,8 +487,10 @@ def _two_systems(comparison: Comparison) -> Table:
         result = verdict.result
         means = [(verdict.a, result.mean_a), (verdict.b, result.mean_b)]
         cells = [Marked(mean) if verdict.better == name else mean for name, mean in means]
-        rows.append([_named(verdict), *cells, result.difference, PValue(verdict.p_adjusted), verdict.n])
-    caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}. * significantly better{_correction(comparison)}."
+        rows.append([_named(verdict), *cells, result.difference, _p_of(verdict), verdict.n])
+    starred = "" if all(verdict.doubt for verdict in comparison.verdicts) else " * significantly better"
+    caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}.{starred}{_correction(comparison)}"
+    caption = caption if caption.endswith(".") else f"{caption}."
     if any(verdict.higher_is_better is False for verdict in comparison.verdicts):
         caption += " ↓ lower is better."
     return Table(["metric", a, b, Column("difference [95 %]", sign=True), "p", "n"], rows, note=caption, only=TERMINAL)
@@ -564,7 +575,7 @@ def _slice(comparison: Comparison, name: str) -> Table:
             f"{verdict.a} → {verdict.b}",
             *_sides(comparison, verdict),
             _bold(verdict.result.difference, verdict.significant),
-            PValue(verdict.p_adjusted),
+            _p_of(verdict),
             verdict.better or "-",
             verdict.n,
         ]
@@ -611,11 +622,11 @@ def _all_tests(comparison: Comparison) -> Table:
             verdict.result.mean_a,
             verdict.result.mean_b,
             _bold(verdict.result.difference, verdict.significant),
-            PValue(verdict.p_adjusted),
+            _p_of(verdict),
             verdict.better or "-",
             verdict.result.effect_size,
-            *map(Share, (verdict.outcomes.wins, verdict.outcomes.ties, verdict.outcomes.losses)),
-            PValue(verdict.result.p_value),
+            *_shares(verdict),
+            None if verdict.outcome == "doubtful" else PValue(verdict.result.p_value),
             verdict.detectable,
             verdict.n,
         ]
@@ -650,6 +661,19 @@ def _bold(cell: Cell, significant: bool) -> Cell:
     return Marked(cell, starred=False) if significant else cell
 
 
+def _p_of(verdict: Verdict) -> Cell:
+    """The corrected p-value; of scores that cannot be relied on, it would look like a result."""
+    return "not decided" if verdict.outcome == "doubtful" else PValue(verdict.p_adjusted)
+
+
+def _shares(verdict: Verdict) -> list[Cell]:
+    """In which share of the pairs B is better, both are equal, A is better; nothing where the metric cannot say."""
+    if verdict.outcome == "doubtful":
+        return [None, None, None]
+    found = verdict.outcomes
+    return [Share(found.wins), Share(found.ties), Share(found.losses)]
+
+
 def _named(verdict: Verdict) -> str:
     return f"{verdict.metric} ↓" if verdict.higher_is_better is False else verdict.metric
 
@@ -677,7 +701,7 @@ def _reading(comparison: Comparison) -> str:
     """How a page's table of means is to be read."""
     metric = comparison.primary.metric
     if not comparison.decided:
-        return f"{metric} cannot judge these replies, so that no system is marked as better by it."
+        return f"{metric} cannot judge these replies, so that none of its means is marked."
     decided = "People decide." if comparison.human else f"{metric} decides ({comparison.primary.reason})."
     others = "the other" if len(comparison.systems) == 2 else "all others"
     bounds = " 95 % intervals are in brackets." if len(comparison.systems) <= MOST_WITH_BOUNDS else ""

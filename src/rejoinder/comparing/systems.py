@@ -71,15 +71,23 @@ def join_systems(
 
     A folder or pattern of several files that name no system has one system per file.
     """
-    joined, seen = join(opened(origins), labels_of(origins), quiet=quiet)
-    if len(origins) == 1 and len(joined.files) > 1 and joined.names[0].keys() == {""}:
-        names = list(map(str, joined.files))
-        joined, seen = join(opened(names), labels_of(names), quiet=quiet)
+    joined, seen = named_systems(origins, opened, quiet=quiet)
     if len(seen.systems) < 2:
         raise CallError(
             f"compare needs at least two systems, found only {seen.systems[0]!r}: expected one file per system, or a "
             "field such as `system` or `model` that names the system of each reply"
         )
+    return joined, seen
+
+
+def named_systems(
+    origins: Sequence[Any], opened: Callable[[Sequence[Any]], Sequence[Source]], *, quiet: bool = True
+) -> tuple[JoinedSources, Survey]:
+    """The replies of some files, folders or collections, with the names that their systems have in a comparison."""
+    joined, seen = join(opened(origins), labels_of(origins), quiet=quiet)
+    if len(origins) == 1 and len(joined.files) > 1 and joined.names[0].keys() == {""}:
+        names = list(map(str, joined.files))
+        joined, seen = join(opened(names), labels_of(names), quiet=quiet)
     return joined, seen
 
 

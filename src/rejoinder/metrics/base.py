@@ -172,6 +172,11 @@ class Metric(NearNames, ABC):
         """Whether it is known for which replies the metric can be relied on; False for metrics that compare words."""
         return False
 
+    @property
+    def language(self) -> str:
+        """The language of the replies that it knows, as messages name it; "" if it knows any, or that is not known."""
+        return ""
+
     def doubts(self, batch: Batch) -> Mapping[str, Bools]:  # noqa: ARG002 - for those that know their limits
         """Kind of reply that the metric cannot be relied on for, in words -> which replies of the batch are of it."""
         return {}

@@ -71,8 +71,11 @@ def page_blocks(table: ScoreTable, primary: str) -> list[Block]:
         reasons = reasons_of(table.reasoning, examples or {})
         several = len(table.system_names) > 1
         why = why_section(table, examples, chosen, primary, reasons)
-        extremes = extremes_section(table, examples, chosen, reasons, folded=several)
-        found = [*([why, extremes] if several else [extremes, why]), browse_section(table, examples, chosen)]
+        found = [why]
+        if ranked_metrics(table):  # else none says which replies are best
+            extremes = extremes_section(table, examples, chosen, reasons, folded=several)
+            found = [why, extremes] if several else [extremes, why]
+        found.append(browse_section(table, examples, chosen))
         return found, browse_data(table, examples, chosen, reasons, primary)
 
     means = Section("Means by metric", table_means(table), "Means", folded=True)

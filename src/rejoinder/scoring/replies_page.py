@@ -56,7 +56,8 @@ def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, prima
     """Replies to the same context side by side, and replies that metrics disagree on most."""
     scores = _Scores.of(table, reasons)
     parts: list[Html] = [] if examples is not None else [without_texts()]
-    lead = f"largest differences by {primary}, best reply first"
+    order = "which cannot judge them; by system" if table.doubt(primary) else "best reply first"
+    lead = f"largest differences by {primary}, {order}"
     paired_by = table.grouping.paired_by if table.grouping else ""
     pair = f"The same {paired_by}" if paired_by in ("turn", "dialogue") else "Replies that are paired"
     for differ, title, noun in (
@@ -367,6 +368,7 @@ def browse_data(
         "sides": side_by_side(table),
         "primary": table.metrics.index(decides),
         "higher": table.higher_is_better.get(decides, True),
+        "ranks": not table.doubt(decides),
         "rows": rows,
     }
     return script_json(data, DATA_ID)

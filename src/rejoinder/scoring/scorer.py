@@ -171,6 +171,7 @@ class Scorer:
         """
         scores = {label: columns[label] for label in self.metrics}
         bounds = {label: interval_columns(label) for label in self._bounded}
+        pooled = {} if self._languages is None else self._languages.pooled()
         corpus: dict[str, dict[str, float]] = {}
         for (label, system), counter in self.counters.items():
             corpus.setdefault(label, {})[system] = counter.value()
@@ -184,7 +185,7 @@ class Scorer:
             higher_is_better={label: metric.higher_is_better for label, metric in self.metrics.items()},
             intervals={label: (columns[low], columns[high]) for label, (low, high) in bounds.items()},
             notes=(*notes, *self._notes(scores)),
-            doubts={label: found for label, counter in self._doubts.items() if (found := counter.found())},
+            doubts={label: found for label, counter in self._doubts.items() if (found := counter.found(pooled))},
             languages={} if self._languages is None else self._languages.found(),
             reasoning=self.reasoning,
             **about,

@@ -20,7 +20,7 @@ from rejoinder.data.source import in_batches
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
-from rejoinder.scoring.reliability import REMEDY, Doubts, reason
+from rejoinder.scoring.reliability import OTHER_METRICS, Doubts, reason
 from rejoinder.show.document import Block, Column, Document, Made, Result, Say, SystemName, Table
 from rejoinder.show.markup import decimals_for
 from rejoinder.show.text import number_text
@@ -155,7 +155,7 @@ class ScoreTable(Result):
 
     def undecided(self, metrics: Iterable[str]) -> list[str]:
         """One sentence for each of these metrics that cannot judge the replies, with the remedy."""
-        return [f"{doubt}. {REMEDY}" for doubt in map(self.doubt, metrics) if doubt]
+        return [f"{doubt}. What to do: {OTHER_METRICS}" for doubt in map(self.doubt, metrics) if doubt]
 
     def rows_of(self, system: str) -> NDArray[np.int64]:
         """The rows of one system."""
@@ -244,7 +244,8 @@ class ScoreTable(Result):
         """Why nothing is decided by a metric for these systems (all, unless named), as a clause; "" if it can be."""
         if self.allows_doubt:
             return ""
-        return reason(label, self.doubts.get(label, {}), self.system_names if systems is None else systems)
+        named = self.system_names if systems is None else systems
+        return reason(label, self.doubts.get(label, {}), named, self.languages)
 
     def summary(self) -> dict[str, dict[str, SystemMean]]:
         """Metric -> system -> mean with its 95 % interval, number of scored replies, signature."""

@@ -358,10 +358,10 @@ class Result(ABC):
         return markdown(self.document(), self.notes)
 
     def to_latex(self) -> str:
-        """Its tables for a paper, with booktabs; the best values are in bold."""
+        """Its tables for a paper, with booktabs; the best values are in bold. What is not decided stands above them."""
         from rejoinder.show.forms import latex
 
-        return latex(self.document())
+        return latex(self.document(), "" if self.decided else self.sentences[0])
 
     def to_polars(self) -> polars.DataFrame:
         """The main table, one column per value: an interval has three."""

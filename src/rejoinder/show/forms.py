@@ -130,9 +130,9 @@ def _escaped(text: str) -> str:
 # LaTeX.
 
 
-def latex(document: Document) -> str:
-    """The tables, with booktabs; marked cells are in bold."""
-    parts = []
+def latex(document: Document, caution: str = "") -> str:
+    """The tables, with booktabs; marked cells are in bold. A caution stands above them."""
+    parts = [rf"\noindent\emph{{{latex_safe(caution)}}}"] if caution else []
     for block in document.shown_in("latex"):
         if isinstance(block, Table) and block.rows:
             parts.append(_latex_table(*block.shown_in("latex")))
