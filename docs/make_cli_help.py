@@ -15,7 +15,7 @@ from pathlib import Path
 
 import rejoinder
 from rejoinder.cli import VERBS, build_parser
-from rejoinder.cli.lazy_parser import LazyParser, as_sentence
+from rejoinder.cli.lazy_parser import LazyParser
 from rejoinder.options import Parameter, described
 from rejoinder.registry import TRAINABLE
 
@@ -63,7 +63,8 @@ def _verb(verb: str) -> Iterator[str]:
         for name, each in below.items():
             yield f"### rejoinder {verb} {name}"
             yield ""
-            yield as_sentence(_purpose(parser, name))
+            purpose = _purpose(parser, name)
+            yield f"{purpose[0].upper()}{purpose[1:]}."
             yield ""
             yield from _usage(f"rejoinder {verb} {name}", each.filled())
             yield from _table(each._actions)

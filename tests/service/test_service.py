@@ -34,10 +34,11 @@ def client() -> Iterator[TestClient]:
 def test_one_example_and_several(client: TestClient) -> None:
     one = client.post("/score", json=REPLY)
     assert one.status_code == 200
-    assert one.json()["results"] == [{"id": "a", "scores": {"rouge-l": pytest.approx(EXPECTED), "length": 5.0}}]
+    scores = {"rouge-l": pytest.approx(EXPECTED), "length": 5.0}
+    assert one.json()["results"] == [{"id": "a", "scores": scores, "reliability": {}}]
     assert one.json()["signatures"]["rouge-l"].startswith("rouge-l|")
     two = client.post("/score", json=[REPLY, {"response": "No.", "system": "b"}]).json()["results"]
-    assert two[1] == {"id": "2", "system": "b", "scores": {"rouge-l": None, "length": 2.0}}
+    assert two[1] == {"id": "2", "system": "b", "scores": {"rouge-l": None, "length": 2.0}, "reliability": {}}
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_requests_that_wait_are_scored_together(monkeypatch: pytest.MonkeyPatch)
         async with Batcher(ROUGE, Limits(batch=8)) as batcher:
             replies = [[Example(str(n), (), "word " * (n + 1))] for n in range(20)]
             answers = await asyncio.gather(*(batcher.score(reply) for reply in replies))
-            assert [answer["length"] for answer in answers] == [[n + 1.0] for n in range(20)]
+            assert [answer.columns["length"] for answer in answers] == [[n + 1.0] for n in range(20)]
             assert batcher.waiting == 0
 
     asyncio.run(ask())
@@ -150,7 +151,7 @@ def test_a_full_queue_and_what_is_accepted_when_it_closes() -> None:
             await asyncio.sleep(0)
             with pytest.raises(QueueFullError, match="3 replies are waiting: expected at most 3 with this request"):
                 await batcher.score([Example("1", (), "a")])
-        assert [answer["length"] for answer in await asyncio.gather(*accepted)] == [[1.0]] * 3
+        assert [answer.columns["length"] for answer in await asyncio.gather(*accepted)] == [[1.0]] * 3
 
     asyncio.run(ask())
 
@@ -199,7 +200,7 @@ def test_a_large_request_lets_small_ones_in_between(monkeypatch: pytest.MonkeyPa
 
             async def score(name: str, count: int) -> None:
                 found = await batcher.score([Example(str(n), (), "word " * (n + 1)) for n in range(count)])
-                assert found["length"] == [n + 1.0 for n in range(count)]
+                assert found.columns["length"] == [n + 1.0 for n in range(count)]
                 order.append(name)
 
             with batcher._arrived:  # the scoring thread begins when all requests are there
@@ -227,7 +228,9 @@ def test_explanations(client: TestClient) -> None:
     without_tea = rejoinder.load("rouge-l").score([Example("a", ("Tea?",), "Yes, please.", ("Yes, please.",))])[0]
     assert found["without"]["rouge-l"][1] == without_tea == 1.0
     assert found["scores"]["rouge-l"]["why"][-1] == "“tea” lowers it the most: without it the score is 1.00."
-    assert found["scores"]["length"] == {"score": 5.0, "interval": None, "range": [0.0, None], "why": []}
+    unmeasured = {"status": "unmeasured", "reasons": []}
+    plain = {"score": 5.0, "interval": None, "range": [0.0, None], "reliability": unmeasured, "why": []}
+    assert found["scores"]["length"] == plain
     long = client.post("/explain", json={"response": "word " * 300}).json()
     assert len(long["parts"]) == 38  # of eight words each
     with TestClient(scoring_app(ROUGE)) as roomy:

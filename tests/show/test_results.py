@@ -29,7 +29,7 @@ from rejoinder.scoring.doctor import Installation
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.document import ALL_FORMS, Document, Figures, Result, Say, Section, Table, VerdictText
 from rejoinder.show.forms import terminal_text
-from rejoinder.show.text import width
+from rejoinder.show.text import latex_safe, width
 from rejoinder.stats.intervals import Interval
 from rejoinder.training.calibrate import Calibrated
 from rejoinder.trusting.cross_validation import Experiment
@@ -241,7 +241,10 @@ def test_markdown_escapes_what_it_did_not_write(name: str) -> None:
 def test_latex_is_balanced_and_escaped(name: str) -> None:
     latex = made(name).to_latex()
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}")
-    for table in latex.split("\n\n") if latex else []:
+    parts = latex.split("\n\n") if latex else []
+    if not made(name).decided:
+        assert parts.pop(0) == rf"\noindent\emph{{{latex_safe(made(name).sentences[0])}}}"
+    for table in parts:
         columns = len(re.search(r"\\begin\{tabular\}\{([lr]+)\}", table)[1])  # type: ignore[index]
         inside = [line for line in table.splitlines() if line.endswith(r"\\")]
         for line in inside:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.cli.lazy_parser import LazyParser, as_sentence
+from rejoinder.cli.lazy_parser import LazyParser
 from rejoinder.cli.output import files_read, say, say_skipped
 from rejoinder.cli.parameters import add_fields, add_parameters, arguments_of, fields_of, given_fields
 from rejoinder.cli.running import call_of, options_named
@@ -43,16 +43,16 @@ _SHORTER = ("in_batch_steps", "steps", "label_steps", "epochs", "label_epochs", 
 # Options.
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: LazyParser) -> None:
     """One verb for everything that can be trained."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = overview()
+    parser.below = overview
     verbs = parser.add_subparsers(
         dest="name", metavar="NAME", required=True, parser_class=LazyParser, help="what to train: see below"
     )
     for purposes in TRAINABLE.values():
         for name, purpose in purposes.items():
-            verbs.add_parser(name, description=as_sentence(purpose), fill=partial(_fill, name))
+            verbs.add_parser(name, description=purpose, fill=partial(_fill, name))
 
 
 def overview() -> str:
@@ -132,7 +132,12 @@ def run(arguments: argparse.Namespace) -> int:
     name, output = arguments.name, output_path(arguments.output)
     cls, addition, parameters = trainable_class(name), ADDITIONS.get(name), _parameters(arguments)
     positional, named = arguments_of(parameters_for(cls), arguments)
-    for each, value in zip([each for each in parameters_for(cls) if _is_single(each)], positional, strict=True):
+    single = [
+        each
+        for each in parameters_for(cls)
+        if each.option.shown and each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ]
+    for each, value in zip(single, positional, strict=True):
         named[each.name] = value
     ways = faster_ways(
         [each.name for each in fields_of(cls)],
@@ -147,7 +152,8 @@ def run(arguments: argparse.Namespace) -> int:
         require_extra("train", f"training {name}")
     finished: list[Path] = []
     told = "checkpoints are in {}: run the same command with --resume to continue"
-    with reserved(*extra_outputs(arguments), reads=files_read(arguments)):
+    outputs = extra_outputs(arguments)
+    with reserved(*outputs, reads=files_read(arguments) if outputs else ()):
         with _telling(told, checkpoints_beside(output), arguments), options_named(parameters_for(cls), arguments):
             model = train(
                 name,
@@ -186,10 +192,6 @@ def distil_verb(arguments: argparse.Namespace) -> int:
         )
     _say_model(student.kind, output, arguments, finished=bool(finished))
     return 0
-
-
-def _is_single(parameter: Parameter) -> bool:
-    return parameter.option.shown and parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _score_costs(arguments: argparse.Namespace, origins: Sequence[list[str]]) ->
     metrics = located("scoring.score:metrics_given")(arguments.metric, arguments.config)
     fields = located("data.records:fields_given")(arguments.field, arguments.separator)
     unit = unit_given(arguments.unit, arguments.every_turn) or "reply"
-    costs: CostPlan = located("scoring.costs:judge_costs")(
+    costs: CostPlan = located("scoring.score:judge_costs")(
         *map(origin_of, origins), metrics=metrics, fields=fields, on_error=arguments.on_error, unit=unit
     )
     return costs
@@ -241,7 +241,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         "sample": Verb(
             "choose the replies that people should label, each with a known probability",
             "people.sample:sample",
-            told="replies: {output} (keep `probability` with the labels, for `rejoinder compare --labels`)",
+            told="replies: {output} (once they are rated: rejoinder compare ... --labels {output})",
         ),
         "annotate": Verb("collect ratings of replies in a browser", module="annotate"),
         "agree": Verb(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,17 +17,17 @@ from rejoinder.data.replay import Replay
 from rejoinder.errors import UnknownNameError
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.advice import meaning
-from rejoinder.scoring.page import MOST_PLOTTED, counts_of, interval_of, page_blocks
-from rejoinder.scoring.reliability import REMEDY
-from rejoinder.scoring.table import CAUTION, DecidingMetric, ScoreTable
+from rejoinder.scoring.reliability import remedy
+from rejoinder.scoring.table import CAUTION, MOST_PLOTTED, DecidingMetric, ScoreTable
 from rejoinder.show.document import (
+    ALL_FORMS,
     NOT_LATEX,
-    PAGE,
     TERMINAL,
     Block,
     Cell,
     Column,
     Document,
+    Made,
     Marked,
     PValue,
     Result,
@@ -39,10 +39,11 @@ from rejoinder.show.document import (
     VerdictText,
     renamed,
 )
-from rejoinder.show.figures import IntervalPanel
-from rejoinder.show.html import system_label
-from rejoinder.show.plots import Figure
-from rejoinder.show.text import counted, names_text, number_text, share_text
+from rejoinder.show.text import counted, names_text, number_text, share_text, system_label
+
+if TYPE_CHECKING:
+    from rejoinder.show.figures import IntervalPanel
+    from rejoinder.show.plots import Figure
 
 # The result of a comparison of systems: a verdict in words, a table, JSON and LaTeX.
 
@@ -76,7 +77,8 @@ class Comparison(Result):
     slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
     """Field -> its value -> the verdicts of the primary metric on those replies."""
     coverage: tuple[str, ...] = ()
-    """How replies are paired, where not by context, and which are not compared, and why."""
+    """Which replies are in another language than the users write; how replies are paired, where not by context; which
+    are not compared, and why."""
     replies: Replay | None = field(default=None, compare=False, repr=False)
     """The replies, in the order of the table, where a report can read their texts; a copy that was pickled has none."""
     metrics: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
@@ -120,6 +122,11 @@ class Comparison(Result):
         """
         return self.human is not None or not any(verdict.outcome == "doubtful" for verdict in self.decisive_verdicts)
 
+    @property
+    def remedy(self) -> str:
+        """What would decide where the metric cannot."""
+        return remedy(getattr(getattr(self.replies, "examples", None), "files", ()))
+
     @cached_property
     def better(self) -> str | None:
         """The system that is significantly better than every other one; None if there is none."""
@@ -148,8 +155,10 @@ class Comparison(Result):
 
     @property
     def best_first(self) -> list[str]:
-        """The systems by the primary metric."""
+        """The systems by the primary metric; as given where it cannot judge the replies of one."""
         metric = self.primary.metric
+        if self.table.doubt(metric):
+            return list(self.systems)
         ranked = next((ranking for ranking in self.rankings if ranking.metric == metric), None)
         if ranked is not None:
             return [place.system for place in ranked.places]
@@ -163,6 +172,8 @@ class Comparison(Result):
         Differences have one row per pair of systems, with the 95 % interval. The figure of the means is that of the
         report. A notebook shows it; `save` writes it to an SVG file.
         """
+        from rejoinder.show.plots import Figure
+
         label = self.primary.metric if metric is None else metric
         self.table[label]  # an unknown name is an error that lists the near ones
         if kind not in PLOTS:
@@ -171,6 +182,8 @@ class Comparison(Result):
         return Figure.of(panel.title, [panel])
 
     def _differences(self, metric: str) -> IntervalPanel:
+        from rejoinder.show.figures import IntervalPanel
+
         rows = tuple(
             (f"{pair.b} minus {pair.a}", pair.result.difference) for pair in self.verdicts if pair.metric == metric
         )
@@ -198,37 +211,44 @@ class Comparison(Result):
 
     def document(self) -> Document:
         """The verdict; the means, people's estimated means and slices; single replies; all tests."""
-        table, primary = self.table, self.primary.metric
-        order = self.best_first
-        lower = "" if table.higher_is_better.get(primary, True) else ", lower is better"
-        more = len(order) - MOST_PLOTTED
-        rest = f" The {more} others are in the table below." if more > 0 else ""
-        answer = VerdictText(
-            self.sentences,
-            table.means_panel(primary, order[:MOST_PLOTTED]),
-            f"Means with 95 % intervals{lower}.{rest}",
-            meaning(table, told=primary),
-        )
-        short = _two_systems(self) if len(order) == 2 else _standings(self)
-        means: list[Block] = [Say([_reading(self)], only=PAGE), replace(_all_means(self), only=PAGE)]
-        means += [short, *(_people(self.human, self) if self.human else [])]
+        table = self.table
+        means: list[Block] = [Made(lambda: [Say([_reading(self)]), _all_means(self)])]
+        means.append(_two_systems(self) if len(self.systems) == 2 else _standings(self))
+        means += _people(self.human, self) if self.human else []
         slices = [_slice(self, name) for name in self.slices]
         tests = f"All {counted(len(self.verdicts), 'test')}" if len(self.verdicts) > 1 else "The test"
+        full = Made(lambda: [_all_tests(self), *_in_words(self)], only=ALL_FORMS, full=True)
         return Document(
             question_of(self.systems).removesuffix("?"),
             [
-                answer,
+                VerdictText(self.sentences, only=TERMINAL),
+                Made(self._page_answer),
                 Section("The comparison", means, "Comparison"),
                 *([Section(f"By {names_text(list(self.slices))}", slices, "Slices", folded=True)] if slices else []),
-                *page_blocks(replace(table, replies=self.replies, reasoning=self.metrics), primary),
-                Section(tests, [_all_tests(self), *_in_words(self)], "Tests", folded=True),
+                Made(self._page_blocks),
+                Section(tests, [full], "Tests", folded=True),
             ],
             question=question_of(self.systems),
-            counts=counts_of(table),
+            counts=table.counts,
             signatures=table.signatures,
             seed=table.seed,
             resamples=table.resamples,
         )
+
+    def _page_answer(self) -> list[Block]:
+        """The verdict beside the figure of the means."""
+        table, primary, order = self.table, self.primary.metric, self.best_first
+        lower = "" if table.higher_is_better.get(primary, True) else ", lower is better"
+        more = len(order) - MOST_PLOTTED
+        rest = f" The {more} others are in the table below." if more > 0 else ""
+        caption = f"Means with 95 % intervals{lower}.{rest}"
+        panel = table.means_panel(primary, order[:MOST_PLOTTED])
+        return [VerdictText(self.sentences, panel, caption, meaning(table, told=primary))]
+
+    def _page_blocks(self) -> Sequence[Block]:
+        from rejoinder.scoring.page import page_blocks
+
+        return page_blocks(replace(self.table, replies=self.replies, reasoning=self.metrics), self.primary.metric)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -292,7 +312,8 @@ class Voice:
 
 def _undecided(comparison: Comparison) -> Iterator[str]:
     metric = comparison.primary.metric
-    yield f"Not decided: {comparison.table.doubt(metric)}. {REMEDY}"
+    yield f"Not decided: {comparison.table.doubt(metric)}."
+    yield comparison.remedy
     yield f"The numbers below are what {metric} gives, not what people would say."
     yield from secondary_evidence(comparison)
 
@@ -466,8 +487,10 @@ def _two_systems(comparison: Comparison) -> Table:
         result = verdict.result
         means = [(verdict.a, result.mean_a), (verdict.b, result.mean_b)]
         cells = [Marked(mean) if verdict.better == name else mean for name, mean in means]
-        rows.append([_named(verdict), *cells, result.difference, PValue(verdict.p_adjusted), verdict.n])
-    caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}. * significantly better{_correction(comparison)}."
+        rows.append([_named(verdict), *cells, result.difference, _p_of(verdict), verdict.n])
+    starred = "" if all(verdict.doubt for verdict in comparison.verdicts) else " * significantly better"
+    caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}.{starred}{_correction(comparison)}"
+    caption = caption if caption.endswith(".") else f"{caption}."
     if any(verdict.higher_is_better is False for verdict in comparison.verdicts):
         caption += " ↓ lower is better."
     return Table(["metric", a, b, Column("difference [95 %]", sign=True), "p", "n"], rows, note=caption, only=TERMINAL)
@@ -478,14 +501,14 @@ def _standings(comparison: Comparison) -> Table:
     verdicts, metric = comparison.decisive_verdicts, comparison.primary.metric
     ranked = next((ranking for ranking in comparison.rankings if ranking.metric == metric), None)
     groups = {} if ranked is None else {place.system: (place.cluster, place.mean) for place in ranked.places}
-    summary = comparison.table.summary()[metric]
-    rows = []
+    table, rows = comparison.table, []
     for system in comparison.best_first:
-        group, mean = groups.get(system, (None, summary[system].mean))
+        group, mean = groups[system] if groups else (None, table.summary()[metric][system].mean)
+        scored = int(np.count_nonzero(~np.isnan(table[metric][table.rows_of(system)])))
         own = [verdict for verdict in verdicts if system in (verdict.a, verdict.b) and verdict.significant]
         ahead = sum(verdict.leader == system for verdict in own)
         name = comparison.system(system)
-        rows.append([str(group or "-"), name, mean, ahead, len(own) - ahead, summary[system].n])
+        rows.append([str(group or "-"), name, mean, ahead, len(own) - ahead, scored])
     word, opposite = ("higher", "lower") if verdicts[0].higher_is_better is None else ("better", "worse")
     caption = (
         "Systems of one group do not differ significantly. " if ranked is not None else ""
@@ -523,7 +546,7 @@ def _with_role(comparison: Comparison, variants: Sequence[str]) -> str:
 
 
 def _mean(comparison: Comparison, label: str, system: str) -> Cell:
-    found = interval_of(comparison.table.summary()[label][system])
+    found = comparison.table.summary()[label][system].interval
     shown = found if len(comparison.systems) <= MOST_WITH_BOUNDS else found.estimate
     own = [verdict for verdict in comparison.verdicts if verdict.metric == label and system in (verdict.a, verdict.b)]
     return Marked(shown) if all(verdict.better == system for verdict in own) else shown
@@ -552,7 +575,7 @@ def _slice(comparison: Comparison, name: str) -> Table:
             f"{verdict.a} → {verdict.b}",
             *_sides(comparison, verdict),
             _bold(verdict.result.difference, verdict.significant),
-            PValue(verdict.p_adjusted),
+            _p_of(verdict),
             verdict.better or "-",
             verdict.n,
         ]
@@ -599,11 +622,11 @@ def _all_tests(comparison: Comparison) -> Table:
             verdict.result.mean_a,
             verdict.result.mean_b,
             _bold(verdict.result.difference, verdict.significant),
-            PValue(verdict.p_adjusted),
+            _p_of(verdict),
             verdict.better or "-",
             verdict.result.effect_size,
-            *map(Share, (verdict.outcomes.wins, verdict.outcomes.ties, verdict.outcomes.losses)),
-            PValue(verdict.result.p_value),
+            *_shares(verdict),
+            None if verdict.outcome == "doubtful" else PValue(verdict.result.p_value),
             verdict.detectable,
             verdict.n,
         ]
@@ -638,6 +661,19 @@ def _bold(cell: Cell, significant: bool) -> Cell:
     return Marked(cell, starred=False) if significant else cell
 
 
+def _p_of(verdict: Verdict) -> Cell:
+    """The corrected p-value; of scores that cannot be relied on, it would look like a result."""
+    return "not decided" if verdict.outcome == "doubtful" else PValue(verdict.p_adjusted)
+
+
+def _shares(verdict: Verdict) -> list[Cell]:
+    """In which share of the pairs B is better, both are equal, A is better; nothing where the metric cannot say."""
+    if verdict.outcome == "doubtful":
+        return [None, None, None]
+    found = verdict.outcomes
+    return [Share(found.wins), Share(found.ties), Share(found.losses)]
+
+
 def _named(verdict: Verdict) -> str:
     return f"{verdict.metric} ↓" if verdict.higher_is_better is False else verdict.metric
 
@@ -665,7 +701,7 @@ def _reading(comparison: Comparison) -> str:
     """How a page's table of means is to be read."""
     metric = comparison.primary.metric
     if not comparison.decided:
-        return f"{metric} cannot judge these replies, so that no system is marked as better by it."
+        return f"{metric} cannot judge these replies, so that none of its means is marked."
     decided = "People decide." if comparison.human else f"{metric} decides ({comparison.primary.reason})."
     others = "the other" if len(comparison.systems) == 2 else "all others"
     bounds = " 95 % intervals are in brackets." if len(comparison.systems) <= MOST_WITH_BOUNDS else ""

@@ -386,11 +386,13 @@ def compare_releases(
     primary: str | None = None,
     margin: float | None = None,
     named: Sequence[str] = (),
+    allow_doubtful: bool = False,
 ) -> Comparison:
     """The comparison of two releases by these metrics; a CallError where their signatures differ."""
     check_comparable(old, new.name, {label: new.table.signatures[label] for label in metrics})
     table = joined_releases(old, new, metrics)
-    return compare_table(table, primary=primary, margin=margin, named=named, skipped=new.skipped)
+    about: Any = {"named": named, "skipped": new.skipped, "allow_doubtful": allow_doubtful}
+    return compare_table(table, primary=primary, margin=margin, **about)
 
 
 def compare_with_release(
@@ -400,6 +402,7 @@ def compare_with_release(
     *,
     primary: str | None,
     margin: float | None,
+    allow_doubtful: bool,
     unit: Unit,
     fields: FieldMap,
     on_error: OnError,
@@ -417,7 +420,8 @@ def compare_with_release(
     source = Source(files, fields, on_error, unit=unit)
     new = scored_release(source, name, metrics, **settings)
     named = () if chosen is None else new.table.metrics
-    return compare_releases(old, new, new.table.metrics, primary=primary, margin=margin, named=named)
+    about: Any = {"primary": primary, "margin": margin, "named": named, "allow_doubtful": allow_doubtful}
+    return compare_releases(old, new, new.table.metrics, **about)
 
 
 def check_comparable(old: Release, name: str, signatures: Mapping[str, str]) -> None:

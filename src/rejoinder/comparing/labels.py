@@ -16,10 +16,10 @@ import numpy as np
 
 from rejoinder.arrays import Ints
 from rejoinder.comparing.verdict import Outcome, VerdictFacts, no_worse, outcome_of, verdict_words
-from rejoinder.data.judged import JudgedSet, chosen_dimensions
+from rejoinder.data.judged import JudgedSet, chosen_dimensions, item_of
 from rejoinder.errors import CallError
 from rejoinder.scoring.table import ScoreTable, json_ready
-from rejoinder.show.text import counted, number_text, p_statement
+from rejoinder.show.text import counted, inflected, number_text, p_statement
 from rejoinder.stats.intervals import rating_limits
 from rejoinder.stats.labels import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
 from rejoinder.stats.means import Equivalence
@@ -182,6 +182,8 @@ class RowLabels:
     """None where the labelled examples are a random sample."""
     limits: tuple[float, float] = (-math.inf, math.inf)
     """The ends of the scale of the ratings, as far as they are known."""
+    notes: tuple[str, ...] = ()
+    """Which labels are missing, or are of none of the replies."""
 
 
 def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: str | None) -> tuple[str, RowLabels]:
@@ -197,8 +199,8 @@ def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: s
     }
     labels, used = [], dict.fromkeys(known, 0)
     for example in examples:
-        key = (example.id, example.system)
-        key = key if key in known else (example.id, "")
+        names = ((example.id, example.system), (example.id, ""), (item_of(example.system, example.id), ""))
+        key = next((name for name in names if name in known), names[0])
         if key in used:
             used[key] += 1
         labels.append(known.get(key, (np.nan, np.nan)))
@@ -206,14 +208,26 @@ def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: s
     if twice is not None:
         raise CallError(f"{labelled.name}: the label of {twice[0]!r} matches several replies: expected a system too")
     if not any(used.values()):
-        raise CallError(f"{labelled.name} labels none of the replies: ids and systems must be equal")
+        raise CallError(
+            f"{labelled.name} labels none of the replies: ids and systems must be equal, or the files those that "
+            "`rejoinder sample` read"
+        )
     values, probabilities = np.array(labels).reshape(-1, 2).T
-    limits = rating_limits(labelled.ratings[wanted[0]])
+    limits, notes = rating_limits(labelled.ratings[wanted[0]]), tuple(_left_out(labelled, used))
     if not labelled.probabilities:
-        return wanted[0], RowLabels(values, limits=limits)
+        return wanted[0], RowLabels(values, limits=limits, notes=notes)
     if np.isnan(probabilities[~np.isnan(values)]).any():
         raise CallError(f"{labelled.name}: only some labels have a probability: expected one for all of them or none")
-    return wanted[0], RowLabels(values, probabilities, limits)
+    return wanted[0], RowLabels(values, probabilities, limits, notes)
+
+
+def _left_out(labelled: JudgedSet, used: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    if labelled.unrated:
+        total = len(labelled) + labelled.unrated
+        yield f"{labelled.unrated:,} of the {total:,} rows of {labelled.name} have no rating: they are left out"
+    if strange := sum(not count for count in used.values()):
+        verb = inflected(strange, "is", "are")
+        yield f"{counted(strange, 'label')} of {labelled.name} {verb} of none of these replies"
 
 
 def human_means(
@@ -244,7 +258,7 @@ def human_means(
         for (a, b), result, p, equivalence in zip(pairs, results, adjusted, within, strict=True)
     ]
     means = {system: estimator.mean(system) for system in table.system_names}
-    notes = (*_notes(table[predictor], predictor, means), *estimator.notes(predictor))
+    notes = (*given.notes, *_notes(table[predictor], predictor, means), *estimator.notes(predictor))
     return LabelMeans(dimension, predictor, means, tuple(differences), notes, weighted=given.probabilities is not None)
 
 

@@ -202,9 +202,9 @@ def prefer(
     Intervals resample contexts (`context_id`, else equal context text; without contexts, single preferences).
 
     With a `judge`, the systems are those of two or more files, lists or data frames of replies, or of one that
-    holds several systems, and the judge says which of two replies to the same context (`context_id`, else equal context text;
-    `pair_by` names another field) is better, in both orders. A reply wins where both answers prefer it; anything else
-    is a tie. `max_cost` ends the run before the judge has cost more.
+    holds several systems, and the judge says which of two replies to the same context (`context_id`, else equal
+    context text; `pair_by` names another field) is better, in both orders. A reply wins where both answers prefer it;
+    anything else is a tie. `max_cost` ends the run before the judge has cost more.
     """
     if judge is None:
         if pair_by is not None or max_cost is not None or unit != "reply":
@@ -377,7 +377,10 @@ class PairwisePreferences(Result):
 
     @cached_property
     def better(self) -> str | None:
-        """The system that the judge prefers significantly to every other one; None if there is none."""
+        """The system that the judge prefers significantly to every other one; None if there is none, or if the judge
+        contradicts itself too often."""
+        if not self.decided:
+            return None
         best, *rest = (row.system for row in self.ranked.systems)
         pairs = [self.ranked.pair(best, other) for other in rest]
         return best if all(pair is not None and pair.significant for pair in pairs) else None
@@ -387,10 +390,9 @@ class PairwisePreferences(Result):
         """The answer, and what limits it."""
         said = self.ranked.said(f"The judge {self.judge} prefers")
         if self.flips is not None and self.flips.rate.estimate >= MANY_FLIPS:
-            said.append(
-                f"The judge contradicts itself in {share_text(self.flips.rate.estimate)} of pairs when the replies "
-                "change places: its preferences mean little."
-            )
+            share = share_text(self.flips.rate.estimate)
+            what = f"the judge contradicts itself in {share} of pairs when the replies change places"
+            said.insert(0, f"Not decided: {what}, so that its preferences mean little.")
         said.append("This is the judge's preference; only labels by people show whether they agree.")
         return said
 

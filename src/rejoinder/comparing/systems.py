@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from array import array
 from collections import Counter
@@ -72,10 +71,7 @@ def join_systems(
 
     A folder or pattern of several files that name no system has one system per file.
     """
-    joined, seen = join(opened(origins), labels_of(origins), quiet=quiet)
-    if len(origins) == 1 and len(joined.files) > 1 and joined.names[0].keys() == {""}:
-        names = list(map(str, joined.files))
-        joined, seen = join(opened(names), labels_of(names), quiet=quiet)
+    joined, seen = named_systems(origins, opened, quiet=quiet)
     if len(seen.systems) < 2:
         raise CallError(
             f"compare needs at least two systems, found only {seen.systems[0]!r}: expected one file per system, or a "
@@ -84,19 +80,29 @@ def join_systems(
     return joined, seen
 
 
+def named_systems(
+    origins: Sequence[Any], opened: Callable[[Sequence[Any]], Sequence[Source]], *, quiet: bool = True
+) -> tuple[JoinedSources, Survey]:
+    """The replies of some files, folders or collections, with the names that their systems have in a comparison."""
+    joined, seen = join(opened(origins), labels_of(origins), quiet=quiet)
+    if len(origins) == 1 and len(joined.files) > 1 and joined.names[0].keys() == {""}:
+        names = list(map(str, joined.files))
+        joined, seen = join(opened(names), labels_of(names), quiet=quiet)
+    return joined, seen
+
+
 def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True) -> tuple[JoinedSources, Survey]:
     """Several sources as one, checked, and a survey of them. A system keeps its name unless another source has it."""
-    seen = [survey(source, quiet=quiet, others=True) for source in sources]
+    seen = [survey(source, quiet=quiet, digest=False, others=True) for source in sources]
     lacking = set.intersection(*(set(one.lacking) for one in seen))
     refuse_lacking(sources[0].given.by, lacking, sources)
     names = unique_names([one.systems for one in seen], labels)
-    count, earlier, digest, has = 0, 0, hashlib.blake2b(digest_size=16), Counter[str]()
+    count, earlier, has = 0, 0, Counter[str]()
     for one in seen:
         count, earlier = count + one.count, earlier + one.earlier
-        digest.update(one.digest.encode())
         has.update(one.has)
     systems = tuple(chain.from_iterable(map(dict.values, names)))
-    joined = Survey(count, digest.hexdigest(), dict(has), systems, earlier=earlier)
+    joined = Survey(count, "", dict(has), systems, earlier=earlier)
     return JoinedSources(tuple(sources), names), joined
 
 

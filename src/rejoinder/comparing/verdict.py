@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rejoinder.errors import CallError
-from rejoinder.scoring.reliability import REMEDY
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import bounds_text, counted, decimals_of, interval_text, p_statement
 from rejoinder.stats.intervals import Interval
@@ -366,7 +365,8 @@ def gate(comparison: Comparison, fail_if: FailIf) -> Gate:
     """
     pair = _only_pair(comparison)
     if isinstance(pair, Verdict) and pair.outcome == "doubtful":
-        return Gate(fail_if, passed=False, reason=f"{comparison.table.doubt(pair.metric)}. {REMEDY}", decided=False)
+        reason = f"{comparison.table.doubt(pair.metric)}. {comparison.remedy}"
+        return Gate(fail_if, passed=False, reason=reason, decided=False)
     passed = _no_worse(pair, comparison.margin) if fail_if == "worse" else _better(pair)
     return Gate(fail_if, passed, _reason(pair, passed=passed, fail_if=fail_if))
 

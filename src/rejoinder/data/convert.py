@@ -6,7 +6,7 @@ import csv
 import glob
 import json
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -216,6 +216,18 @@ def _cells(records: Iterable[ConvertedRecord]) -> Iterator[list[str]]:
     for record in records:
         values = (record.get(name, "") for name in _COLUMNS)
         yield [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values]
+
+
+def write_sheet_of(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
+    """Write rows for people to read in a spreadsheet: .xlsx, or .csv with the mark by which Excel knows UTF-8."""
+    cells = ([row[name] for name in columns] for row in rows)
+    if path.suffix == ".csv":
+        with replacing(path) as file:
+            file.write("\ufeff")
+            csv.writer(file, lineterminator="\n").writerows(chain([columns], cells))
+    else:
+        with replacing_file(path) as temporary:
+            write_sheet(temporary, columns, cells)
 
 
 def _write_xlsx(path: Path, records: Iterable[ConvertedRecord]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from rejoinder.types import Example, JudgedExample, Rating, Scores, Unit
 # not rated); data with a single dimension may give only the number or the list. `raters` names who gave each score: one
 # list for all dimensions, or an object with a list for each. `probability` is that with which the reply was chosen to
 # be rated. `split` (train, valid, test) and `language` are optional.
+#
+# A sheet that `rejoinder sample` wrote for raters has `item` and `rating` instead of id, system and scores.
 #
 # Ratings may also come as a long table with one row per rating: `id`, `system`, `rater`, `dimension`, `score`, `time`.
 
@@ -56,14 +59,14 @@ class JudgedSource(Source):
 
     _judged: RatingFields
     unrated = 0
-    """Turns that the last pass left out, because nobody rated them: of a conversation, people often rate some."""
+    """Replies that the last pass left out, because nobody rated them: turns of a conversation, or rows of a sheet."""
 
     def judged(self) -> Iterator[JudgedExample]:
         """The examples with their scores."""
         self.unrated = 0
         for _, _, example in self.numbered():
             found = self._judged
-            if self.unit == "turn" and not found.scores:
+            if not found.scores and self._may_be_unrated:
                 self.unrated += 1
                 continue
             yield JudgedExample(
@@ -75,6 +78,11 @@ class JudgedSource(Source):
                 found.language,
                 found.source or self.name,
             )
+
+    @property
+    def _may_be_unrated(self) -> bool:
+        """Whether a record without scores is left out, and not an error."""
+        return self.unit == "turn"
 
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, JudgedExample):
@@ -119,10 +127,37 @@ def _elsewhere(record: Mapping[str, Any]) -> str:
     return "" if found is None else f"; if {found!r} has them, use --field scores={found} (fields in Python)"
 
 
+SHEET = ("item", "conversation", "response", "rating", "probability")
+"""The columns of a sheet for raters; the last only where replies were chosen with different probabilities."""
+
+
+def item_of(system: str, identifier: str) -> str:
+    """What a sheet for raters calls a reply: it does not show which system the reply is from, and follows from it."""
+    return blake2b(f"{system}\x1f{identifier}".encode(), digest_size=6).hexdigest()
+
+
 class LabelSource(JudgedSource):
-    """Ratings by id and system; the texts may be missing."""
+    """Ratings by id and system, or by the item of a sheet for raters; the texts may be missing.
+
+    A row whose scores are empty is left out and counted.
+    """
+
+    @property
+    def _may_be_unrated(self) -> bool:
+        return True
 
     def _example(self, record: Any, number: int) -> Example:
+        if isinstance(record, dict) and {"item", "rating"} <= record.keys():
+            item, rating = label_of(_present(record["item"]), "item"), _present(record["rating"])
+            if not item:
+                raise FieldError("item", "is missing: expected what `rejoinder sample` wrote there")
+            rated = {} if rating is None or not str(rating).strip() else {"rating": (_single_rating(rating, "rating"),)}
+            self._judged = RatingFields(rated, probability=_probability(record.get("probability"), "probability"))
+            return Example(item, (), "")
+        name = self.fields.of("scores")
+        if isinstance(record, dict) and name in record and _present(record[name]) is None:
+            self._judged = RatingFields()
+            return Source._example(self, {self.fields.of("response"): "", **record}, number)
         if not isinstance(record, dict) or any(record.get(self.fields.of(name)) for name in ("response", "messages")):
             return super()._example(record, number)
         return super()._example(type(record)({**record, self.fields.of("response"): ""}), number)
@@ -407,7 +442,7 @@ class JudgedSet:
     """The language of each example, "" where the data do not say it."""
     unit: Unit = "reply"
     unrated: int = 0
-    """Turns that are left out, because nobody rated them."""
+    """Turns, or rows of labels, that are left out, because nobody rated them."""
 
     @classmethod
     def of(cls, judged: Iterable[JudgedExample], name: str = "judged") -> JudgedSet:
@@ -517,6 +552,8 @@ def read_labels(origin: Any) -> JudgedSet:
 
 def _judged(source: JudgedSource) -> JudgedSet:
     judged = JudgedSet.of(source.judged(), source.name)
+    if not len(judged) and isinstance(source, LabelSource) and source.unrated:
+        raise DataError(f"has {source.unrated} replies to rate, but no rating: expected some", file=judged.name)
     if not len(judged):
         turns = " (with the unit turn, each message has its own `scores`)" if source.unrated else ""
         raise DataError(f"has no judged examples: expected at least one{turns}", file=judged.name)

@@ -435,7 +435,8 @@ def survey(
             )
     if not keys:
         raise _nothing_left(source)
-    repeated = _repeated(keys)
+    ordered = np.sort(np.frombuffer(keys, np.int64))
+    repeated = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
     if repeated and _refuse_repeated_ids(source, repeated):
         return survey(source, quiet=quiet, digest=digest, visitor=visitor, others=others)
     if lacking and not others:
@@ -482,11 +483,6 @@ def _nothing_left(source: Source) -> DataError:
         first = next(iter(source.skipped.values()))
         left_out = f" ({len(source.skipped)} unreadable records were skipped; the first: {first})"
     return DataError(f"contains no examples{left_out}: expected at least one", file=source.name)
-
-
-def _repeated(keys: array[int]) -> set[int]:
-    ordered = np.sort(np.frombuffer(keys, np.int64))
-    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
 
 
 def _refuse_repeated_ids(source: Source, suspects: set[int]) -> int:

@@ -247,6 +247,12 @@ class Evaluator(Metric, Learned):
         """Whether it is known for which replies it can be relied on."""
         return self.fit_ is not None and self.fit_.bounds is not None
 
+    @property
+    def language(self) -> str:
+        """The language of the replies that it knows; "" if that is not known."""
+        fit = self.fit_
+        return "" if fit is None or fit.bounds is None else fit.bounds.language
+
     def doubts(self, batch: Batch) -> Mapping[str, Bools]:
         """Kind of reply beyond its bounds, in words -> which replies of the batch are of it."""
         fit = self.fit_

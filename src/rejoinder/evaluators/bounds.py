@@ -92,7 +92,7 @@ class Bounds:
         replies = encodable(batch).responses
         found = {TOOL_OUTPUT: is_tool_output(replies)}
         if self.language:
-            found[f"in another language than {self.language}"] = self._foreign(batch)
+            found[foreign(self.language)] = self._foreign(batch)
         return {kind: flagged & ~batch.blank for kind, flagged in found.items()}
 
     def doubts(self, batch: Batch, familiarity: Familiarity | None) -> dict[str, Bools]:
@@ -137,6 +137,11 @@ class Bounds:
         if values["most_rare"] is not None:
             check_range(values["most_rare"], 0, 1000, file, "bounds.most_rare")
         return cls(**values)
+
+
+def foreign(language: str) -> str:
+    """The kind of replies that are not in the language that an evaluator knows."""
+    return f"in another language than {language}"
 
 
 def languages_of(batch: Batch) -> list[str]:

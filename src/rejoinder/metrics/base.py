@@ -172,6 +172,11 @@ class Metric(NearNames, ABC):
         """Whether it is known for which replies the metric can be relied on; False for metrics that compare words."""
         return False
 
+    @property
+    def language(self) -> str:
+        """The language of the replies that it knows, as messages name it; "" if it knows any, or that is not known."""
+        return ""
+
     def doubts(self, batch: Batch) -> Mapping[str, Bools]:  # noqa: ARG002 - for those that know their limits
         """Kind of reply that the metric cannot be relied on for, in words -> which replies of the batch are of it."""
         return {}
@@ -207,9 +212,8 @@ class Metric(NearNames, ABC):
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments; those that only this metric has come first."""
         own = inspect.get_annotations(type(self))
-        names = sorted(
-            (field.name for field in dataclasses.fields(self) if field.init), key=lambda name: name not in own
-        )
+        fields = (field.name for field in dataclasses.fields(self) if field.init)
+        names = sorted(fields, key=own.__contains__, reverse=True)  # which keeps the order of equal ones
         return {name: getattr(self, name) for name in names}
 
     @property

@@ -14,10 +14,10 @@ from rejoinder.scoring.chosen_rows import ChosenRows, percentile_of, ranked_metr
 from rejoinder.scoring.table import ScoreTable, length_of, reading_order
 from rejoinder.scoring.table import turn_count as turns_before
 from rejoinder.show.document import PAGE, Section
-from rejoinder.show.html import script_json, system_badge, system_label
+from rejoinder.show.html import script_json, system_badge
 from rejoinder.show.markdown import markdown_html
 from rejoinder.show.markup import Html, element, joined, ordinal, own_text, printable, shown_number, value_decimals
-from rejoinder.show.text import counted
+from rejoinder.show.text import counted, system_label
 from rejoinder.types import Example
 
 Reasons = Mapping[int, Mapping[str, str]]
@@ -56,7 +56,8 @@ def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, prima
     """Replies to the same context side by side, and replies that metrics disagree on most."""
     scores = _Scores.of(table, reasons)
     parts: list[Html] = [] if examples is not None else [without_texts()]
-    lead = f"largest differences by {primary}, best reply first"
+    order = "which cannot judge them; by system" if table.doubt(primary) else "best reply first"
+    lead = f"largest differences by {primary}, {order}"
     paired_by = table.grouping.paired_by if table.grouping else ""
     pair = f"The same {paired_by}" if paired_by in ("turn", "dialogue") else "Replies that are paired"
     for differ, title, noun in (
@@ -367,6 +368,7 @@ def browse_data(
         "sides": side_by_side(table),
         "primary": table.metrics.index(decides),
         "higher": table.higher_is_better.get(decides, True),
+        "ranks": not table.doubt(decides),
         "rows": rows,
     }
     return script_json(data, DATA_ID)

@@ -111,16 +111,18 @@ class _Service:
                 yield
 
     async def score(self, request: Request) -> Response:
-        """The scores of one example, or of a list of them; null where a metric cannot score."""
+        """The scores of one example, or of a list of them; null where a metric cannot score. Of metrics that know their
+        limits, also whether they can be relied on."""
         self._check_token(request)
         examples = examples_of(await body_of(request, self.limits), self.limits)
         request.state.replies = len(examples)
-        columns = await self.batcher.score(examples)
+        found = await self.batcher.score(examples)
         rows = [
             {
                 "id": example.id,
                 **({"system": example.system} if example.system else {}),
-                "scores": {label: _plain(column[row]) for label, column in columns.items()},
+                "scores": {label: _plain(column[row]) for label, column in found.columns.items()},
+                "reliability": {label: each[row].to_dict() for label, each in found.reliability.items()},
             }
             for row, example in enumerate(examples)
         ]
@@ -137,9 +139,9 @@ class _Service:
         self.comparing += 1
         try:
             async with asyncio.timeout(self.limits.seconds):
-                columns = await self.batcher.score(replies.examples)
+                scored = await self.batcher.score(replies.examples)
                 loop = asyncio.get_running_loop()
-                found = await loop.run_in_executor(self.statistics, replies.compared, columns)
+                found = await loop.run_in_executor(self.statistics, replies.compared, scored)
         finally:
             self.comparing -= 1
         return JSONResponse(found)

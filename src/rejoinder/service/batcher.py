@@ -22,12 +22,31 @@ from rejoinder.errors import RejoinderError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import JUDGES
+from rejoinder.scoring.reliability import Reliability, reply_reliability
 from rejoinder.scoring.scorer import finite
 from rejoinder.service.limits import Limits
 from rejoinder.types import Example, Scores
 
 T = TypeVar("T")
 ScoreColumns = dict[str, list[float]]
+
+
+@dataclass
+class Scored:
+    """The scores of some replies, and how far they can be relied on."""
+
+    columns: ScoreColumns = field(default_factory=dict)
+    """Label -> one score per reply."""
+    reliability: dict[str, list[Reliability]] = field(default_factory=dict)
+    """Label -> one entry per reply, of the metrics that know their limits."""
+
+    def add(self, columns: Mapping[str, list[float]], found: Mapping[str, list[Reliability]], rows: slice) -> None:
+        """Take some rows of a batch."""
+        for label, column in columns.items():
+            self.columns.setdefault(label, []).extend(column[rows])
+        for label, each in found.items():
+            self.reliability.setdefault(label, []).extend(each[rows])
+
 
 _LONGEST_RETRY = 60
 
@@ -48,7 +67,7 @@ class _Request:
     result: asyncio.Future[Any]
     examples: Sequence[Example] = ()
     work: Callable[[], Any] | None = None
-    columns: ScoreColumns = field(default_factory=dict)
+    scored: Scored = field(default_factory=Scored)
     """The scores of the replies that have them."""
     taken: int = 0
     """Replies that have been scored, or are in the batch that is being scored."""
@@ -87,9 +106,9 @@ class Batcher:
         await self._work
         self._thread.shutdown()
 
-    async def score(self, examples: Sequence[Example]) -> ScoreColumns:
-        """Label -> one score per example; a QueueFullError where too many wait, a TimeoutError where it takes long."""
-        found: ScoreColumns = await self._result(_Request(self._loop.create_future(), examples), len(examples))
+    async def score(self, examples: Sequence[Example]) -> Scored:
+        """One score per example and metric; a QueueFullError if too many wait, a TimeoutError if it takes long."""
+        found: Scored = await self._result(_Request(self._loop.create_future(), examples), len(examples))
         return found
 
     async def run(self, work: Callable[[], T], cost: int) -> T:
@@ -165,17 +184,19 @@ class Batcher:
         if isinstance(found, Exception):
             return [(request, found) for request, _ in parts]
         self.scored, self.batches = self.scored + len(examples), self.batches + 1
-        rows, start = {label: column.tolist() for label, column in found.items()}, 0
+        scores, reliable = found
+        columns, start = {label: column.tolist() for label, column in scores.items()}, 0
         for request, part in parts:
             end = start + part.stop - part.start
-            for label, column in rows.items():
-                request.columns.setdefault(label, []).extend(column[start:end])
+            request.scored.add(columns, reliable, slice(start, end))
             start = end
-        return [(request, request.columns) for request, part in parts if part.stop == len(request.examples)]
+        return [(request, request.scored) for request, part in parts if part.stop == len(request.examples)]
 
-    def _scores(self, examples: Sequence[Example]) -> dict[str, Scores]:
+    def _scores(self, examples: Sequence[Example]) -> tuple[dict[str, Scores], dict[str, list[Reliability]]]:
         batch = Batch(examples)
-        return {label: finite(metric.score_batch(batch)) for label, metric in self.metrics.items()}
+        scores = {label: finite(metric.score_batch(batch)) for label, metric in self.metrics.items()}
+        knowing = {label: metric for label, metric in self.metrics.items() if metric.knows_limits}
+        return scores, {label: reply_reliability(metric, batch) for label, metric in knowing.items()}
 
 
 BatchPart = tuple[_Request, slice]

@@ -21,11 +21,11 @@ from rejoinder.errors import CallError, DataError, RejoinderError, UnknownNameEr
 from rejoinder.folders.schema import RepeatedKeyError, unique_keys
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.options import RESAMPLES, Margin, PrimaryMetric, Seed, fitting, one_of
+from rejoinder.options import RESAMPLES, Margin, PrimaryMetric, Seed, fitting, flag, one_of
 from rejoinder.scoring.score import MetricChoice
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable
-from rejoinder.service.batcher import ScoreColumns
+from rejoinder.service.batcher import ScoreColumns, Scored
 from rejoinder.service.limits import Limits
 from rejoinder.types import Example
 
@@ -100,7 +100,7 @@ class ComparisonRequest:
 
     systems: Mapping[str, list[Example]]
     options: Mapping[str, Any] = field(default_factory=dict)
-    """primary, margin, seed, where given."""
+    """primary, margin, seed, allow_doubtful, where given."""
     metrics: tuple[str, ...] | None = None
     fail_if: str | None = None
 
@@ -130,9 +130,9 @@ class ComparisonRequest:
         )
 
 
-COMPARISON_FIELDS = ("systems", "metrics", "primary", "margin", "fail_if", "seed")
+COMPARISON_FIELDS = ("systems", "metrics", "primary", "margin", "fail_if", "seed", "allow_doubtful")
 FAIL_IF = ("worse", "not-better")
-_CHECKS = {"primary": PrimaryMetric, "margin": Margin, "seed": Seed}
+_CHECKS = {"primary": PrimaryMetric, "margin": Margin, "seed": Seed, "allow_doubtful": flag}
 
 
 def _metrics(given: Any, served: Sequence[str]) -> tuple[str, ...]:
@@ -210,13 +210,23 @@ class SystemReplies:
             raise CallError(f"no metric of this service can score these replies: {'; '.join(self.chosen.notes)}")
         self.request = request
 
-    def compared(self, columns: ScoreColumns) -> dict[str, Any]:
-        """What `rejoinder compare --json` prints, from the scores of the examples."""
+    def compared(self, scored: Scored) -> dict[str, Any]:
+        """What `rejoinder compare --json` prints, from the scores of the examples, and which of these are doubtful."""
         options = dict(self.request.options)
-        table = _table(self.examples, self.seen, self.chosen, columns, options.pop("seed", 0))
+        table = _table(self.examples, self.seen, self.chosen, scored.columns, options.pop("seed", 0))
         found = compare_table(table, named=tuple(self.chosen.metrics), **options)
         checked = gate(found, cast(FailIf, self.request.fail_if)) if self.request.fail_if else None
-        return found.to_dict() | ({"check": checked.to_dict()} if checked else {})
+        doubtful = [
+            {"id": example.id, "system": example.system, "metric": label, **each.to_dict()}
+            for label in self.chosen.metrics
+            for example, each in zip(self.examples, scored.reliability.get(label, ()), strict=False)
+            if each.is_doubtful
+        ]
+        return (
+            found.to_dict()
+            | ({"doubtful_replies": doubtful} if doubtful else {})
+            | ({"check": checked.to_dict()} if checked else {})
+        )
 
 
 def _table(examples: list[Example], seen: Survey, chosen: MetricChoice, columns: ScoreColumns, seed: int) -> ScoreTable:

@@ -18,6 +18,7 @@ from rejoinder.evaluators.reference_points import points_of_signature
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import JUDGES
+from rejoinder.scoring.reliability import reply_reliability
 from rejoinder.scoring.scorer import finite
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import number_text
@@ -66,11 +67,14 @@ def explained_reply(example: Example, metrics: Mapping[str, Metric]) -> dict[str
                 elsewhere=fmean(scores[len(variants) :]) if elsewhere else math.nan,
             )
             without[label] = scores[1 : len(variants)]
+        [reliable] = reply_reliability(metric, first)
+        doubt = f"{label} is not known to judge such replies as people do: {', '.join(reliable.reasons)}."
         told[label] = {
             "score": scores[0],
             "interval": reading.interval(first),
             "range": list(metric.range),
-            "why": list(reading.sentences(first)),
+            "reliability": reliable.to_dict(),
+            "why": [*([doubt] if reliable.is_doubtful else []), *reading.sentences(first)],
         }
     shown = [{"start": part.start, "end": part.end} for part in parts]
     return json_ready(

@@ -11,6 +11,7 @@ from rejoinder.show.document import (
     Column,
     Document,
     Facts,
+    Made,
     Marked,
     Say,
     Section,
@@ -102,6 +103,8 @@ def _markdown_blocks(blocks: Sequence[Block | Html], level: int) -> Iterator[str
         elif isinstance(block, Section):
             inside = [*_markdown_blocks(block.blocks, level + 1)]
             yield from [f"{'#' * level} {_escaped(block.title)}", *inside] if inside else []
+        elif isinstance(block, Made):
+            yield from _markdown_blocks(block.blocks, level)
 
 
 def _markdown_table(table: Table) -> str:
@@ -127,9 +130,9 @@ def _escaped(text: str) -> str:
 # LaTeX.
 
 
-def latex(document: Document) -> str:
-    """The tables, with booktabs; marked cells are in bold."""
-    parts = []
+def latex(document: Document, caution: str = "") -> str:
+    """The tables, with booktabs; marked cells are in bold. A caution stands above them."""
+    parts = [rf"\noindent\emph{{{latex_safe(caution)}}}"] if caution else []
     for block in document.shown_in("latex"):
         if isinstance(block, Table) and block.rows:
             parts.append(_latex_table(*block.shown_in("latex")))
