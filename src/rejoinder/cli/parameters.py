@@ -67,7 +67,10 @@ def option_names(parameter: Parameter, part: Option) -> list[str]:
 def _add(group: Any, parameter: Parameter, part: Option) -> None:
     default = parameter.default if not parameter.option.parts else None
     has_value = default is not EMPTY and default is not None and default != ()
-    given: dict[str, Any] = {"help": _with_default(part.help, default), **_parsing(parameter, part)}
+    help_text = part.help
+    if has_value and default is not False and "(default" not in help_text:
+        help_text = f"{help_text} (default: {_shown(default)})".strip()
+    given: dict[str, Any] = {"help": help_text.replace("%", "%%"), **_parsing(parameter, part)}
     if is_positional(parameter):
         nargs = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else None if parameter.required else "?"
         nargs = part.many or nargs
@@ -108,13 +111,6 @@ class _RenamedMany(_Renamed, argparse._AppendAction):
     """May be repeated."""
 
 
-def _with_default(text: str, default: Any) -> str:
-    """The help with the default where that is a value and the text does not say it."""
-    if not (default is EMPTY or default is None or default is False or default == () or "(default" in text):
-        text = f"{text} (default: {_shown(default)})".strip()
-    return text.replace("%", "%%")
-
-
 def _shown(default: Any) -> str:
     if isinstance(default, bool):
         return "yes" if default else "no"
@@ -147,7 +143,7 @@ def _parsing(parameter: Parameter, part: Option) -> dict[str, Any]:
     fixed = next((get_args(kind) for kind in parameter.types if get_origin(kind) is tuple), ())
     if fixed and fixed[-1] is not Ellipsis:
         return {"nargs": len(fixed), "type": _number(fixed[0])}
-    numbers = {int, float} & {item for kind in parameter.types for item in (kind, *get_args(kind))}
+    numbers = {int, float}.intersection(parameter.types, *map(get_args, parameter.types))
     if numbers:
         several["type"] = _number(float if float in numbers else int)
     return several
