@@ -143,7 +143,7 @@ def _parsing(parameter: Parameter, part: Option) -> dict[str, Any]:
     fixed = next((get_args(kind) for kind in parameter.types if get_origin(kind) is tuple), ())
     if fixed and fixed[-1] is not Ellipsis:
         return {"nargs": len(fixed), "type": _number(fixed[0])}
-    numbers = {int, float}.intersection(parameter.types, *map(get_args, parameter.types))
+    numbers = {int, float} & {item for kind in parameter.types for item in (kind, *get_args(kind))}
     if numbers:
         several["type"] = _number(float if float in numbers else int)
     return several

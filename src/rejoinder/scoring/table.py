@@ -351,7 +351,7 @@ class ScoreTable(Result):
             found_by = f" ({self.grouping.found_by})" if self.grouping and self.grouping.found_by else ""
             said = f"Every reply counts equally; intervals resample {self.resampled}s{found_by}, not replies."
             blocks.append(Say([said], fit=False, tight=True))
-        blocks += self._slice_tables()
+        blocks += self._slice_tables() if self.slices else []
         return Document(
             "Reply scores",
             [Made(self._page_answer), *blocks, Made(self._page_blocks)] if self.metrics else blocks,
