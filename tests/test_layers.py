@@ -13,8 +13,8 @@ import rejoinder
 from rejoinder import registry
 
 ORDER = (
-    "_version types errors arrays progress options threads specs stats folders registered registry show data text metrics "
-    "learning models replies evaluators judge scoring comparing trusting people training service adapters cli"
+    "_version types errors arrays progress options threads specs stats folders registered registry show data text "
+    "metrics learning models replies evaluators judge scoring comparing trusting people training service adapters cli"
 ).split()
 
 MODULE = re.compile(r"rejoinder\.\w+\.[.\w]*")

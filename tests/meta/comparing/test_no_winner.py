@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 import rejoinder
 from rejoinder.adapters.reply_checks import ReplyChecks
 from rejoinder.comparing.comparison import Comparison
-from rejoinder.service.app import make_service
+from rejoinder.service.app import scoring_app
 
 if TYPE_CHECKING:
     from running import Ran, Run, WriteLines
@@ -172,7 +172,7 @@ def plug_in(place: Place) -> str:
 
 @contextmanager
 def service() -> Iterator[TestClient]:
-    with TestClient(make_service({"default-fast": rejoinder.load("default-fast")})) as client:
+    with TestClient(scoring_app({"default-fast": rejoinder.load("default-fast")})) as client:
         yield client
 
 
