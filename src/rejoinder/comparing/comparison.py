@@ -17,7 +17,7 @@ from rejoinder.data.replay import Replay
 from rejoinder.errors import UnknownNameError
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.advice import meaning
-from rejoinder.scoring.page import MOST_PLOTTED, counts_of, interval_of, page_blocks
+from rejoinder.scoring.page import MOST_PLOTTED, all_replies, counts_of, interval_of, page_blocks
 from rejoinder.scoring.reliability import remedy
 from rejoinder.scoring.table import CAUTION, DecidingMetric, ScoreTable
 from rejoinder.show.document import (
@@ -476,11 +476,15 @@ def _two_systems(comparison: Comparison) -> Table:
         means = [(verdict.a, result.mean_a), (verdict.b, result.mean_b)]
         cells = [Marked(mean) if verdict.better == name else mean for name, mean in means]
         rows.append([_named(verdict), *cells, result.difference, _p_of(verdict), verdict.n])
+        if whole := comparison.table.diversity().get(verdict.metric):
+            rows.append([all_replies(verdict.metric), whole[verdict.a], whole[verdict.b], None, None, None])
     starred = "" if all(verdict.doubt for verdict in comparison.verdicts) else " * significantly better"
     caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}.{starred}{_correction(comparison)}"
     caption = caption if caption.endswith(".") else f"{caption}."
     if any(verdict.higher_is_better is False for verdict in comparison.verdicts):
         caption += " ↓ lower is better."
+    if comparison.table.diversity():
+        caption += " Of all replies: what several replies repeat counts, too."
     return Table(["metric", a, b, Column("difference [95 %]", sign=True), "p", "n"], rows, note=caption, only=TERMINAL)
 
 
@@ -517,7 +521,12 @@ def _all_means(comparison: Comparison) -> Table:
     badges = [comparison.system(system) for system in systems]
     if len(systems) <= MOST_COLUMNS:
         columns = ["metric", *(Column(badge, digits=3) for badge in badges)]
-        return Table(columns, [[name, *(cells[label, each] for each in systems)] for label, name in names.items()])
+        rows: list[list[Cell]] = []
+        for label, name in names.items():
+            rows.append([name, *(cells[label, each] for each in systems)])
+            if whole := table.diversity().get(label):
+                rows.append([all_replies(label), *(whole[each] for each in systems)])
+        return Table(columns, rows)
     columns = ["system", *(Column(name, digits=3) for name in names.values())]
     rows = [[badge, *(cells[label, badge.name] for label in names)] for badge in badges]
     return Table(columns, rows)

@@ -52,7 +52,10 @@ def table_document(table: ScoreTable) -> Document:
     systems = [
         Column(SystemName(name or "replies", number), digits=3) for number, name in enumerate(table.system_names)
     ]
-    rows = [[label, *map(interval_of, cells.values())] for label, cells in table.summary().items()]
+    rows: list[list[Cell]] = [[label, *map(interval_of, cells.values())] for label, cells in table.summary().items()]
+    for label, whole in table.diversity().items():
+        place = next(at for at, row in enumerate(rows) if row[0] == label)
+        rows.insert(place + 1, [all_replies(label), *whole.values()])
     blocks: list[Block] = []
     primary = DecidingMetric.of(table, None, ()).metric if table.metrics else ""
     if primary:
@@ -75,6 +78,11 @@ def table_document(table: ScoreTable) -> Document:
         seed=table.seed,
         resamples=table.resamples,
     )
+
+
+def all_replies(label: str) -> str:
+    """What a table calls a metric's score of all replies of a system together."""
+    return f"{label} of all replies"
 
 
 def counts_of(table: ScoreTable) -> list[tuple[int, str, str]]:

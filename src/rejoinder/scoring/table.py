@@ -48,6 +48,11 @@ CAUTION = (
 NOT_QUALITIES = frozenset({"specificity"})
 """Metrics of a limited range whose higher scores are not better: typos are rare words, too."""
 
+DIVERSITIES = frozenset({"distinct"})
+"""Metrics of which the score of all replies together says what no mean does: how far replies repeat each other."""
+_DIFFERENT = 0.05
+"""A difference between the two that is worth showing."""
+
 PLOTS = ("means", "histogram")
 """The kinds of figure that a table of scores can draw."""
 
@@ -183,6 +188,16 @@ class ScoreTable(Result):
     def says_better(self, label: str) -> bool:
         """Whether a metric says which replies are better: not the length, nor how rare the words are."""
         return math.isfinite(self.ranges.get(label, (0.0, 1.0))[1]) and self.family_of(label) not in NOT_QUALITIES
+
+    def diversity(self) -> dict[str, dict[str, float]]:
+        """Metric -> system -> its score of all replies together, where that differs from the mean over replies."""
+        found: dict[str, dict[str, float]] = {}
+        for label, cells in self.summary().items():
+            whole = {system: cell.corpus for system, cell in cells.items()}
+            differs = any(abs(cell.corpus - cell.mean) >= _DIFFERENT for cell in cells.values())
+            if self.family_of(label) in DIVERSITIES and label in self.corpus and differs:
+                found[label] = whole
+        return found
 
     @cached_property
     def _summary(self) -> dict[str, dict[str, SystemMean]]:

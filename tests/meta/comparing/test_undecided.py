@@ -94,7 +94,7 @@ def test_other_metrics_remain_evidence(undecided: Comparison) -> None:
 
 def test_python_shows_the_notes_too(undecided: Comparison) -> None:
     stock = compared(("I don't know.",) * 4, GOOD)
-    for found in (stock, replace(undecided, notes=("a note of the comparison",))):
+    for found in (stock, replace(undecided, notes=(*undecided.table.notes, "a note of the comparison"))):
         shown = " ".join(str(found).split())
         for note in (*found.table.notes, *found.notes):
             assert f"Note: {' '.join(note.split())}" in shown
