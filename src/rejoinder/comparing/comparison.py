@@ -214,8 +214,11 @@ class Comparison(Result):
         answer = VerdictText(
             self.sentences,
             table.means_panel(primary, order[:MOST_PLOTTED]),
-            f"Means with 95 % intervals{lower}.{rest}",
+            f"Means with 95 % intervals{lower}.{rest}"
+            + (f" {primary} cannot judge these replies." if table.doubt(primary) else ""),
             meaning(table, told=primary),
+            visible=2 + len(self.coverage),
+            next_step=_next_step(self),
         )
         short = _two_systems(self) if len(order) == 2 else _standings(self)
         means: list[Block] = [Say([_reading(self)], only=PAGE), replace(_all_means(self), only=PAGE)]
@@ -296,6 +299,24 @@ class Voice:
         systems = {name for verdict in self.verdicts for name in (verdict.a, verdict.b)}
         wins = Counter((verdict.metric, verdict.better) for verdict in self.verdicts if verdict.better is not None)
         return frozenset(str(system) for (_, system), count in wins.items() if count == len(systems) - 1)
+
+
+def _next_step(comparison: Comparison) -> str:
+    """What to do after the verdict, where the verdict itself does not say it."""
+    first = comparison.decisive_verdicts[0]
+    if not comparison.decided or first.outcome == "identical":
+        return ""
+    if comparison.better is not None or first.outcome in ("equivalent", "no worse", "higher"):
+        sees = (
+            f": `rejoinder metrics {first.metric}` says what this metric does not see" if not comparison.human else ""
+        )
+        return f"What to do next: read the replies below, also those that speak against it{sees}."
+    if comparison.human is not None:
+        return "What to do next: let people rate more replies, or compare more contexts."
+    return (
+        "What to do next: compare more contexts, or let people rate some replies (`rejoinder sample`). If small "
+        "differences do not matter, `--margin` says whether this one is small."
+    )
 
 
 def _undecided(comparison: Comparison) -> Iterator[str]:
@@ -535,7 +556,8 @@ def _all_means(comparison: Comparison) -> Table:
 def _with_role(comparison: Comparison, variants: Sequence[str]) -> str:
     """The metric, its direction, whether it decides, and how many variants it has."""
     label = variants[0]
-    decides = label == comparison.primary.metric and comparison.human is None and len(comparison.table.metrics) > 1
+    alone = comparison.human is None and comparison.decided
+    decides = label == comparison.primary.metric and alone and len(comparison.table.metrics) > 1
     said = [*(["decides"] if decides else []), *([f"and {len(variants) - 1} more"] if len(variants) > 1 else [])]
     arrow = " ↓" if comparison.table.higher_is_better.get(label, True) is False else ""
     role = f" ({', '.join(said)})" if said else ""
