@@ -46,7 +46,7 @@ INTRODUCTION = """\
 
 This page shows how well RUBER (Tao et al. 2018) agrees with people on the replies that Zhao et al. 2020 had judged: 900
 replies to 100 contexts of DailyDialog, and 900 to 149 contexts of PersonaChat, with four raters per reply. (Two pairs
-of the 149 differ only in punctuation. Learning studies, whose folds keep such contexts together, count 147.) r is
+of the 149 differ only in punctuation. Experiments, whose folds keep such contexts together, count 147.) r is
 Pearson's and rho Spearman's correlation. Brackets are 95 % intervals over contexts. [ruber.md](../reference/ruber.md)
 says what RUBER is and how it is trained; [ruber-transfer.md](ruber-transfer.md) tests it on the corpus that it was not
 trained on.

@@ -40,10 +40,9 @@ if TYPE_CHECKING:
     from rejoinder.replies.pool import Replies, generate
     from rejoinder.scoring.cards import MetricCard, MetricList, describe
     from rejoinder.scoring.check import DataCheck, check
-    from rejoinder.scoring.costs import judge_costs
     from rejoinder.scoring.doctor import Installation, doctor
     from rejoinder.scoring.reported import read_scores
-    from rejoinder.scoring.score import score
+    from rejoinder.scoring.score import judge_costs, score
     from rejoinder.scoring.table import ScoreTable
     from rejoinder.service.serve import serve
     from rejoinder.show.plots import Figure
@@ -103,7 +102,7 @@ _MODULES = {
     "experiment": "trusting.experiment",
     "generate": "replies.pool",
     "history": "comparing.history",
-    "judge_costs": "scoring.costs",
+    "judge_costs": "scoring.score",
     "load": "registry",
     "new_study": "people.opened",
     "open_study": "people.opened",

@@ -326,15 +326,14 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
 def bound_to(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
     """The arguments of a call of a verb, checked."""
     signature, checks = _checks(inspect.unwrap(function))
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
-    for name in () if takes_any else kwargs.keys() - signature.parameters.keys():
-        known = [
-            name for name, each in signature.parameters.items() if each.kind in _SINGLE and name not in {"self", "cls"}
-        ]
-        raise UnknownNameError(f"argument of {function.__name__}:", name, set(known) - {"self", "cls"})
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
+        parameters = signature.parameters
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        for name in () if takes_any else kwargs.keys() - parameters.keys():
+            known = {name for name, each in parameters.items() if each.kind in _SINGLE} - {"self", "cls"}
+            raise UnknownNameError(f"argument of {function.__name__}:", name, known) from None
         raise CallError(f"{function.__name__}: {error}") from None
     for name, check in checks.items():
         if name in bound.arguments:
@@ -374,7 +373,8 @@ def described(place: str) -> tuple[Parameter, ...]:
     Its annotations and defaults may use what this file has, and constants of its own file.
     """
     module, _, path = place.partition(":")
-    body: list[ast.stmt] = ast.parse(_source(module)).body
+    source = Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+    body: list[ast.stmt] = ast.parse(source).body
     names = _AnnotationNames()
     for each in body:
         if isinstance(each, ast.Assign | ast.AnnAssign) and each.value is not None:
@@ -387,22 +387,9 @@ def described(place: str) -> tuple[Parameter, ...]:
     *classes, function = path.split(".")
     for name in classes:
         body = next(each.body for each in body if isinstance(each, ast.ClassDef) and each.name == name)
-    [node] = [
-        each
-        for each in body
-        if isinstance(each, ast.FunctionDef)
-        and each.name == function
-        and "overload" not in map(_name, each.decorator_list)
-    ]
+    # Overloads come before the function itself.
+    *_, node = (each for each in body if isinstance(each, ast.FunctionDef) and each.name == function)
     return tuple(_parameters(node, names))
-
-
-def _name(node: ast.expr) -> str:
-    return ast.unparse(node)
-
-
-def _source(module: str) -> str:
-    return Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
 
 
 def _parameters(node: ast.FunctionDef, names: _AnnotationNames) -> Iterable[Parameter]:

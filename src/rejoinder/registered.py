@@ -174,7 +174,7 @@ REGISTERED: dict[str, Registered] = {
         "evaluator",
         "rejoinder.evaluators.blend.blend:Blend",
         group=_FROM_RATINGS,
-        purpose="weigh several evaluators and metrics by ratings: the choice for a few hundred ratings",
+        purpose="predict ratings from several evaluators and metrics: the choice for a few hundred ratings",
         weakness="Learns what the rated replies reward: with ratings of one kind of chat, other kinds may be "
         "misjudged. It is no better than its members allow.",
         page="results/default-blend.md",
@@ -386,8 +386,9 @@ REGISTERED: dict[str, Registered] = {
         "default-3",
         purpose="how good a reply is, from 1 to 5, by a network and other signals that come with the package",
         weakness="Does not see that a reply contradicts what was said before, or is wrong: it may even prefer it. Knows "
-        "only short chat in English: nothing is decided about long replies, lists or code. Hardly distinguishes replies to one context that are all on topic, nor specific replies from generic "
-        "ones. Do not rely on the score of a single reply.",
+        "only short chat in English: nothing is decided about long replies, lists or code. Hardly distinguishes replies "
+        "to one context that are all on topic, nor specific replies from generic ones. Do not rely on the score of a "
+        "single reply.",
         page="results/default-blend.md",
     ),
     "default-fast": Registered(

@@ -42,6 +42,8 @@ _CONTEXT = 30  # characters of a long text that a message shows before and after
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
     """'bleu(n=2, smooth=exp)' -> ('bleu', {'n': 2, 'smooth': 'exp'}); a CallError if it cannot be read."""
+    if _NAME.fullmatch(text):
+        return text, {}
     reader = _SpecReader(text)
     call = reader.call(reader.name())
     if reader.at < len(text):

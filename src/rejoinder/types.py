@@ -2,8 +2,8 @@
 
 An *example* is one reply to judge: the *context* that it answers (oldest utterance first), the *response* itself,
 *references*, which are replies that people gave to the same context, and the *system* that produced the response. A
-*dialogue* is a list of turns without a reply to judge: training text. A *judgement* is one score that one *rater* gave
-to one example on one *dimension* (overall, relevance, ...).
+*dialogue* is a list of turns without a reply to judge: training text. A *rating* is one number that one *rater* gave to
+one example on one *dimension* (overall, relevance, ...).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One score that one rater gave to one example on one dimension."""
+    """One number that one rater gave to one example on one dimension."""
 
     example_id: str
     rater: str

@@ -16,9 +16,8 @@ import rejoinder  # noqa: E402
 from rejoinder.errors import CallError, NeedsError  # noqa: E402
 from rejoinder.evaluators.simple import SkipThought  # noqa: E402
 from rejoinder.learning.run import TrainingRun  # noqa: E402
-from rejoinder.models.recurrent import NetworkSizes  # noqa: E402
+from rejoinder.models.recurrent import NetworkSizes, SkipThoughtNetwork  # noqa: E402
 from rejoinder.models.sentence_encoders import sentence_encoder  # noqa: E402
-from rejoinder.models.skip_thought import SkipThoughtNetwork  # noqa: E402
 from rejoinder.models.token_dialogues import TokenDialogue, token_dialogues  # noqa: E402
 from rejoinder.replies.neural_training import likelihood  # noqa: E402
 from rejoinder.text.vocabulary import END  # noqa: E402

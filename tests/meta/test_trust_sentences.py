@@ -1,4 +1,4 @@
-"""The finding of `trust` says no more than the tests show."""
+"""The verdict of `trust` says no more than the tests show."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from rejoinder.data.source import Source, survey
 from rejoinder.data.spans import SpanFinder
 from rejoinder.options import OnError
 from rejoinder.scoring.parts import PartsJob
-from rejoinder.scoring.ray import Cluster, RayRun
+from rejoinder.scoring.ray import RayCluster, RayRun
 from rejoinder.scoring.run import LocalRun
 from rejoinder.scoring.score import choose_metrics
 
@@ -98,7 +98,7 @@ def in_turn(monkeypatch: pytest.MonkeyPatch) -> InTurn:
     def joined(_: int | None) -> Iterator[InTurn]:
         yield cluster
 
-    monkeypatch.setattr(Cluster, "joined", joined)
+    monkeypatch.setattr(RayCluster, "joined", joined)
     monkeypatch.setattr("rejoinder.scoring.run.BATCH", PART)  # scores depend on the batch in the last bits
     return cluster
 

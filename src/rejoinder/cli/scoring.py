@@ -45,12 +45,14 @@ def score_verb(arguments: argparse.Namespace) -> int:
         scoring.choose_metrics(given.pop("metrics")),
         fields=replace(FieldMap.given(given.pop("fields")), by=tuple(given.pop("by"))),
         **given,
-        reads=files_read(arguments),
+        reads=files_read(arguments) if arguments.output or arguments.report else (),
         beside=report_outputs(arguments.report),
         say=lambda message: say(message, arguments),
         option="--resume",
+        digest=bool(arguments.output or arguments.json),
     ) as ready:
-        check_lowest_means(lowest, {label: metric.higher_is_better for label, metric in ready.run.metrics.items()})
+        if lowest:
+            check_lowest_means(lowest, {label: one.higher_is_better for label, one in ready.run.metrics.items()})
         if ready.is_finished:
             ready.check_finished()
             say(f"{arguments.output} is finished: there is nothing left to do", arguments)
@@ -65,8 +67,8 @@ def score_verb(arguments: argparse.Namespace) -> int:
         from rejoinder.adapters.mlflow import log_scores
 
         log_scores(table)
-    failed, undecided = table.failures(lowest), table.undecided(lowest)
-    skipped, is_new = [str(error) for error in ready.source.skipped.values()], not ready.is_finished
+    failed, undecided = (table.failures(lowest), table.undecided(lowest)) if lowest else ([], [])
+    skipped, is_new = [*map(str, ready.source.skipped.values())], not ready.is_finished
     if arguments.json:
         checks = {"failed_checks": failed, "undecided_checks": undecided} if lowest else {}
         print_json({**ready.run.metadata(table), "skipped": skipped, **checks})

@@ -103,7 +103,7 @@ def _score_costs(arguments: argparse.Namespace, origins: Sequence[list[str]]) ->
     metrics = located("scoring.score:metrics_given")(arguments.metric, arguments.config)
     fields = located("data.records:fields_given")(arguments.field, arguments.separator)
     unit = unit_given(arguments.unit, arguments.every_turn) or "reply"
-    costs: CostPlan = located("scoring.costs:judge_costs")(
+    costs: CostPlan = located("scoring.score:judge_costs")(
         *map(origin_of, origins), metrics=metrics, fields=fields, on_error=arguments.on_error, unit=unit
     )
     return costs

@@ -6,28 +6,28 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rejoinder.comparing.labels import LabelDifference, LabelMeans
 from rejoinder.comparing.tests import Ranking
-from rejoinder.comparing.verdict import FailIf, Gate, Verdict, claim, gate, needed_text
+from rejoinder.comparing.verdict import FailIf, Gate, Verdict, gate, needed_text, verdict_words
 from rejoinder.data.replay import Replay
 from rejoinder.errors import UnknownNameError
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.advice import meaning
-from rejoinder.scoring.page import MOST_PLOTTED, all_replies, counts_of, interval_of, page_blocks
 from rejoinder.scoring.reliability import remedy
-from rejoinder.scoring.table import CAUTION, DecidingMetric, ScoreTable
+from rejoinder.scoring.table import CAUTION, MOST_PLOTTED, DecidingMetric, ScoreTable, all_replies
 from rejoinder.show.document import (
+    ALL_FORMS,
     NOT_LATEX,
-    PAGE,
     TERMINAL,
     Block,
     Cell,
     Column,
     Document,
+    Made,
     Marked,
     PValue,
     Result,
@@ -39,10 +39,11 @@ from rejoinder.show.document import (
     VerdictText,
     renamed,
 )
-from rejoinder.show.figures import IntervalPanel
-from rejoinder.show.html import system_label
-from rejoinder.show.plots import Figure
-from rejoinder.show.text import counted, names_text, number_text, share_text
+from rejoinder.show.text import counted, names_text, number_text, share_text, system_label
+
+if TYPE_CHECKING:
+    from rejoinder.show.figures import IntervalPanel
+    from rejoinder.show.plots import Figure
 
 # The result of a comparison of systems: a verdict in words, a table, JSON and LaTeX.
 
@@ -171,6 +172,8 @@ class Comparison(Result):
         Differences have one row per pair of systems, with the 95 % interval. The figure of the means is that of the
         report. A notebook shows it; `save` writes it to an SVG file.
         """
+        from rejoinder.show.plots import Figure
+
         label = self.primary.metric if metric is None else metric
         self.table[label]  # an unknown name is an error that lists the near ones
         if kind not in PLOTS:
@@ -179,6 +182,8 @@ class Comparison(Result):
         return Figure.of(panel.title, [panel])
 
     def _differences(self, metric: str) -> IntervalPanel:
+        from rejoinder.show.figures import IntervalPanel
+
         rows = tuple(
             (f"{pair.b} minus {pair.a}", pair.result.difference) for pair in self.verdicts if pair.metric == metric
         )
@@ -206,40 +211,52 @@ class Comparison(Result):
 
     def document(self) -> Document:
         """The verdict; the means, people's estimated means and slices; single replies; all tests."""
-        table, primary = self.table, self.primary.metric
-        order = self.best_first
-        lower = "" if table.higher_is_better.get(primary, True) else ", lower is better"
-        more = len(order) - MOST_PLOTTED
-        rest = f" The {more} others are in the table below." if more > 0 else ""
-        answer = VerdictText(
-            self.sentences,
-            table.means_panel(primary, order[:MOST_PLOTTED]),
-            f"Means with 95 % intervals{lower}.{rest}"
-            + (f" {primary} cannot judge these replies." if table.doubt(primary) else ""),
-            meaning(table, told=primary),
-            visible=2 + len(self.coverage),
-            next_step=_next_step(self),
-        )
-        short = _two_systems(self) if len(order) == 2 else _standings(self)
-        means: list[Block] = [Say([_reading(self)], only=PAGE), replace(_all_means(self), only=PAGE)]
-        means += [short, *(_people(self.human, self) if self.human else [])]
+        table = self.table
+        means: list[Block] = [Made(lambda: [Say([_reading(self)]), _all_means(self)])]
+        means.append(_two_systems(self) if len(self.systems) == 2 else _standings(self))
+        means += _people(self.human, self) if self.human else []
         slices = [_slice(self, name) for name in self.slices]
         tests = f"All {counted(len(self.verdicts), 'test')}" if len(self.verdicts) > 1 else "The test"
+        full = Made(lambda: [_all_tests(self), *_in_words(self)], only=ALL_FORMS, full=True)
         return Document(
             question_of(self.systems).removesuffix("?"),
             [
-                answer,
+                VerdictText(self.sentences, only=TERMINAL),
+                Made(self._page_answer),
                 Section("The comparison", means, "Comparison"),
                 *([Section(f"By {names_text(list(self.slices))}", slices, "Slices", folded=True)] if slices else []),
-                *page_blocks(replace(table, replies=self.replies, reasoning=self.metrics), primary),
-                Section(tests, [_all_tests(self), *_in_words(self)], "Tests", folded=True),
+                Made(self._page_blocks),
+                Section(tests, [full], "Tests", folded=True),
             ],
             question=question_of(self.systems),
-            counts=counts_of(table),
+            counts=table.counts,
             signatures=table.signatures,
             seed=table.seed,
             resamples=table.resamples,
         )
+
+    def _page_answer(self) -> list[Block]:
+        """The verdict beside the figure of the means."""
+        table, primary, order = self.table, self.primary.metric, self.best_first
+        lower = "" if table.higher_is_better.get(primary, True) else ", lower is better"
+        more = len(order) - MOST_PLOTTED
+        rest = f" The {more} others are in the table below." if more > 0 else ""
+        doubt = f" {primary} cannot judge these replies." if table.doubt(primary) else ""
+        return [
+            VerdictText(
+                self.sentences,
+                table.means_panel(primary, order[:MOST_PLOTTED]),
+                f"Means with 95 % intervals{lower}.{rest}{doubt}",
+                meaning(table, told=primary),
+                visible=2 + len(self.coverage),
+                next_step=_next_step(self),
+            )
+        ]
+
+    def _page_blocks(self) -> Sequence[Block]:
+        from rejoinder.scoring.page import page_blocks
+
+        return page_blocks(replace(self.table, replies=self.replies, reasoning=self.metrics), self.primary.metric)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -329,7 +346,7 @@ def _undecided(comparison: Comparison) -> Iterator[str]:
 
 def _of_two(comparison: Comparison) -> Iterator[str]:
     (verdict,) = comparison.decisive_verdicts
-    found = claim(verdict.facts, f" on {verdict.metric}")
+    found = verdict_words(verdict.facts, f" on {verdict.metric}")
     begins_with_a_name = verdict.outcome not in ("open", "untested")
     yield f"{found if begins_with_a_name else _capitalised(found)}."
     yield from _means(comparison, verdict)
@@ -410,7 +427,7 @@ def _closest_to_the_best(best: str | None, verdicts: Sequence[Verdict]) -> Itera
     """How large the lead of the best system is: over the one that comes closest."""
     if best is not None:
         closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.facts.gap.estimate)
-        yield f"Its smallest lead: {claim(closest.facts)}."
+        yield f"Its smallest lead: {verdict_words(closest.facts)}."
 
 
 def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -514,14 +531,14 @@ def _standings(comparison: Comparison) -> Table:
     verdicts, metric = comparison.decisive_verdicts, comparison.primary.metric
     ranked = next((ranking for ranking in comparison.rankings if ranking.metric == metric), None)
     groups = {} if ranked is None else {place.system: (place.cluster, place.mean) for place in ranked.places}
-    summary = comparison.table.summary()[metric]
-    rows = []
+    table, rows = comparison.table, []
     for system in comparison.best_first:
-        group, mean = groups.get(system, (None, summary[system].mean))
+        group, mean = groups[system] if groups else (None, table.summary()[metric][system].mean)
+        scored = int(np.count_nonzero(~np.isnan(table[metric][table.rows_of(system)])))
         own = [verdict for verdict in verdicts if system in (verdict.a, verdict.b) and verdict.significant]
         ahead = sum(verdict.leader == system for verdict in own)
         name = comparison.system(system)
-        rows.append([str(group or "-"), name, mean, ahead, len(own) - ahead, summary[system].n])
+        rows.append([str(group or "-"), name, mean, ahead, len(own) - ahead, scored])
     word, opposite = ("higher", "lower") if verdicts[0].higher_is_better is None else ("better", "worse")
     caption = (
         "Systems of one group do not differ significantly. " if ranked is not None else ""
@@ -565,7 +582,7 @@ def _with_role(comparison: Comparison, variants: Sequence[str]) -> str:
 
 
 def _mean(comparison: Comparison, label: str, system: str) -> Cell:
-    found = interval_of(comparison.table.summary()[label][system])
+    found = comparison.table.summary()[label][system].interval
     shown = found if len(comparison.systems) <= MOST_WITH_BOUNDS else found.estimate
     own = [verdict for verdict in comparison.verdicts if verdict.metric == label and system in (verdict.a, verdict.b)]
     return Marked(shown) if all(verdict.better == system for verdict in own) else shown

@@ -156,7 +156,7 @@ def prefer(
     *preferences: Annotated[
         Any,
         Option(
-            "judgements of pairs of replies: records with the systems `a` and `b`, the `winner` (a system's name, "
+            "preferences between two replies: records with the systems `a` and `b`, the `winner` (a system's name, "
             "'tie' or 'both bad'), and optionally context, context_id, rater, response_a, response_b; with --judge, "
             "the replies of two or more systems",
             many="+",
@@ -196,15 +196,15 @@ def prefer(
     resamples: Resamples = RESAMPLES,
     quiet: Quiet = True,
 ) -> Preferences | PairwisePreferences:
-    """Rank the systems of pairwise preferences: a file, a frame or records with `a`, `b` and `winner`.
+    """Rank the systems of pairwise preferences: a file, a data frame or records with `a`, `b` and `winner`.
 
     `model` is "davidson", which has a parameter for ties, or "bradley-terry", where a tie is half a win for each.
     Intervals resample contexts (`context_id`, else equal context text; without contexts, single preferences).
 
-    With a `judge`, the systems are those of two or more files, lists or frames of replies, or of one that holds several
-    systems, and the judge says which of two replies to the same context (`context_id`, else equal context text;
-    `pair_by` names another field) is better, in both orders. A reply wins where both answers prefer it; anything else
-    is a tie. `max_cost` ends the run before the judge has cost more.
+    With a `judge`, the systems are those of two or more files, lists or data frames of replies, or of one that
+    holds several systems, and the judge says which of two replies to the same context (`context_id`, else equal
+    context text; `pair_by` names another field) is better, in both orders. A reply wins where both answers prefer it;
+    anything else is a tie. `max_cost` ends the run before the judge has cost more.
     """
     if judge is None:
         if pair_by is not None or max_cost is not None or unit != "reply":
@@ -333,7 +333,7 @@ def flips_of(pairs: Sequence[AskedPair], verdicts: Sequence[PairVerdict], seed: 
 
 
 MANY_FLIPS = 0.3
-"""The flip rate from which on the verdict has a warning. A judge that answers at random with A or B flips half."""
+"""The flip rate from which on the verdict has a note. A judge that answers at random with A or B flips half."""
 
 
 @dataclass(frozen=True, slots=True)

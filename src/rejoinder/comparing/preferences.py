@@ -66,10 +66,10 @@ def ranked_preferences(
         name, skipped = source.name, tuple(str(error) for error in source.skipped.values())
     if not preferences:
         raise DataError("has no preferences: expected at least one", file=name)
-    return _Pairs(preferences, seed, resamples).report(name, model, skipped)
+    return _PreferenceArrays(preferences, seed, resamples).report(name, model, skipped)
 
 
-class _Pairs:
+class _PreferenceArrays:
     """The preferences as arrays, one row per preference."""
 
     def __init__(self, preferences: Sequence[Preference], seed: int, resamples: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from array import array
 from collections import Counter
@@ -94,17 +93,16 @@ def named_systems(
 
 def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True) -> tuple[JoinedSources, Survey]:
     """Several sources as one, checked, and a survey of them. A system keeps its name unless another source has it."""
-    seen = [survey(source, quiet=quiet, others=True) for source in sources]
+    seen = [survey(source, quiet=quiet, digest=False, others=True) for source in sources]
     lacking = set.intersection(*(set(one.lacking) for one in seen))
     refuse_lacking(sources[0].given.by, lacking, sources)
     names = unique_names([one.systems for one in seen], labels)
-    count, earlier, digest, has = 0, 0, hashlib.blake2b(digest_size=16), Counter[str]()
+    count, earlier, has = 0, 0, Counter[str]()
     for one in seen:
         count, earlier = count + one.count, earlier + one.earlier
-        digest.update(one.digest.encode())
         has.update(one.has)
     systems = tuple(chain.from_iterable(map(dict.values, names)))
-    joined = Survey(count, digest.hexdigest(), dict(has), systems, earlier=earlier)
+    joined = Survey(count, "", dict(has), systems, earlier=earlier)
     return JoinedSources(tuple(sources), names), joined
 
 

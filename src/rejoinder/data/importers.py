@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from rejoinder.data.chats import (
@@ -88,7 +89,7 @@ class FieldColumns:
 
 def columns_of(sample: RecordSample, name: str, given: FieldMap) -> FieldColumns:
     """The fields to read; DataError where two could be meant."""
-    present = list(dict.fromkeys(key for record in sample for key in record))
+    present = list(dict.fromkeys(chain.from_iterable(sample)))
     ours = given.of("response") == "response" and "response" in present
     chat = given.of("messages") in present
     taken = set(given.names.values())
@@ -169,6 +170,8 @@ class RecordShape:
     """One kind of record that needs an importer."""
 
     name: str
+    fields: frozenset[str]
+    """Such a record has at least one of these."""
     fits: Callable[[Mapping[str, Any]], bool]
     importer: Callable[[RecordSample], tuple[Importer, str]]
     """For a sample of records: the importer, and a note on what it leaves out."""
@@ -179,30 +182,35 @@ class RecordShape:
 SHAPES = (
     RecordShape(
         "requests with responses of a chat service",
+        frozenset({"response", "choices", "body", "object"}),
         is_request_log,
         lambda sample: (request_log, _several_choices(sample)),
         "context from the request, response from the first choice, system from 'model'",
     ),
     RecordShape(
         "ShareGPT conversations",
+        frozenset({"conversations", "conversation"}),
         lambda record: bool(conversation_name(record)),
         lambda sample: (sharegpt, "'system' is taken as a system prompt" if _has(sample, "system") else ""),
         "response from {reply}, context from the turns before it, system from 'model'",
     ),
     RecordShape(
         "LangSmith runs",
+        frozenset({"inputs"}),
         is_langsmith,
         langsmith_importer,
         "context from 'inputs', response from 'outputs', system from the model's name in 'extra'",
     ),
     RecordShape(
         "Langfuse traces",
+        frozenset({"input"}),
         is_langfuse,
         langfuse_importer,
         "context from 'input', response from 'output', system from 'model', 'version' or 'release'",
     ),
     RecordShape(
         "traces with an input and an output",
+        frozenset({"input"}),
         is_nested,
         langfuse_importer,
         "context from 'input', response from 'output', system from 'model', 'version' or 'release'",
@@ -218,7 +226,7 @@ def shape_of(sample: RecordSample, name: str) -> RecordShape | None:
     found: dict[str, RecordShape] = {}
     plain = 0
     for record in sample:
-        fitting = [shape for shape in SHAPES if shape.fits(record)]
+        fitting = [shape for shape in SHAPES if shape.fields & record.keys() and shape.fits(record)]
         found.update((shape.name, shape) for shape in fitting)
         plain += not fitting
     if len(found) + bool(found and plain) > 1:
@@ -229,12 +237,14 @@ def shape_of(sample: RecordSample, name: str) -> RecordShape | None:
 
 def records_of_page(record: Any) -> list[Any]:
     """The records inside one page of an export, such as {"data": [...], "meta": ...}; none where it is no page."""
-    if not isinstance(record, dict) or any(shape.fits(record) for shape in SHAPES):
+    if not isinstance(record, dict):
         return []
-    if any(snake_case(name) in _NOT_IN_PAGES for name in record):
-        return []
-    lists = (record[name] for name in _PAGE_NAMES if isinstance(record.get(name), list))
-    return next((inner for inner in lists if inner and all(isinstance(item, dict) for item in inner)), [])
+    for name in _PAGE_NAMES:
+        inner = record.get(name)
+        if isinstance(inner, list) and inner and all(isinstance(item, dict) for item in inner):
+            own = any(shape.fits(record) for shape in SHAPES) or any(snake_case(one) in _NOT_IN_PAGES for one in record)
+            return [] if own else inner
+    return []
 
 
 def _has(sample: RecordSample, name: str) -> bool:
@@ -283,7 +293,7 @@ class RecordMapping:
     chats: bool = False
     """Whether records are chats that contain their replies."""
     present: tuple[str, ...] = ()
-    """The fields of the first records, also those inside others, that hold one value."""
+    """The fields of the first records, also those inside others, that hold one value; () unless there are `by`."""
 
     @property
     def ours(self) -> set[str]:
@@ -372,12 +382,14 @@ def _said(imported: dict[str, Any]) -> dict[str, Any]:
 
 def understand(records: Sequence[Any], name: str, given: FieldMap, *, unit: Unit = "reply") -> RecordMapping:
     """How to read a file that begins with these records; DataError where they could mean several things."""
-    inner = [one for record in records for one in records_of_page(record)]
+    inner = [*chain.from_iterable(map(records_of_page, records))]
     reply = "each assistant message" if unit == "turn" else "the last assistant message"
     sample = [one for one in inner or records if isinstance(one, dict)]
     reading = _understood(sample, name, given, reply)
-    present = tuple(dict.fromkeys(path for record in sample for path, _ in values_in(with_objects(record))))
-    return replace(reading, pages=bool(inner), present=present)
+    if given.by:
+        paths = (path for record in sample for path, _ in values_in(with_objects(record)))
+        reading = replace(reading, present=tuple(dict.fromkeys(paths)))
+    return replace(reading, pages=bool(inner)) if inner else reading
 
 
 def with_objects(record: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -349,7 +349,7 @@ _SIDES = {"a": "a", "b": "b", "model a": "a", "model b": "b"}
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """One preference of two replies to the same context."""
+    """A preference between two replies to the same context."""
 
     example: Example
     """The id and the context; its response is empty."""

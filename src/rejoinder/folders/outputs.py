@@ -272,12 +272,14 @@ def output_path(name: str | Path) -> Path:
 def reserved(*outputs: Output, reads: Iterable[str | Path] = ()) -> Iterator[None]:
     """Check all outputs of a run before it does any work, and reserve them for it during the block.
 
-    CallError if one cannot be written, if it is also read, or if another run is writing it.
+    CallError if one cannot be written, if it is also read, or if another run is writing it. Which files are `reads`
+    matters only where there is an output.
     """
     for output in outputs:
         _check_place(output)
-    _check_apart(outputs)
-    _check_inputs(outputs, list(reads))
+    if outputs:
+        _check_apart(outputs)
+        _check_inputs(outputs, list(reads))
     with ExitStack() as stack:
         for output in outputs:
             for path in (output.target, *output.shared):

@@ -232,7 +232,7 @@ _MOST_TOKENS = 10_000_000
 
 @dataclass(frozen=True)
 class JudgeAnswer:
-    """One answer's judgement of one reply."""
+    """What one answer says of one reply."""
 
     score: float
     """NaN where the answer cannot be used."""

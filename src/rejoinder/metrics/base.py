@@ -212,9 +212,8 @@ class Metric(NearNames, ABC):
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments; those that only this metric has come first."""
         own = inspect.get_annotations(type(self))
-        names = sorted(
-            (field.name for field in dataclasses.fields(self) if field.init), key=lambda name: name not in own
-        )
+        fields = (field.name for field in dataclasses.fields(self) if field.init)
+        names = sorted(fields, key=own.__contains__, reverse=True)  # which keeps the order of equal ones
         return {name: getattr(self, name) for name in names}
 
     @property

@@ -67,7 +67,9 @@ class Batch:
 
     def __init__(self, examples: Sequence[Example]) -> None:
         check_polars_threads()
-        self.examples = _without_blank_references(examples)
+        self.examples = examples
+        if not all(map(str.strip, chain.from_iterable(map(_references, examples)))):
+            self.examples = [replace(one, references=tuple(filter(str.strip, one.references))) for one in examples]
         self._kept: dict[Hashable, object] = {}
 
     def __len__(self) -> int:
@@ -123,12 +125,6 @@ def even_batches(examples: Sequence[Example]) -> list[Batch]:
     """The examples in batches of equal size, at least one: a small last batch would cost more per example."""
     size = max(1, math.ceil(len(examples) / max(1, round(len(examples) / BATCH))))
     return [Batch(examples[start : start + size]) for start in range(0, max(1, len(examples)), size)]
-
-
-def _without_blank_references(examples: Sequence[Example]) -> Sequence[Example]:
-    if all(map(str.strip, chain.from_iterable(map(_references, examples)))):
-        return examples
-    return [replace(example, references=tuple(filter(str.strip, example.references))) for example in examples]
 
 
 def encode(texts: pl.Series, options: TextOptions, owners: Ints | None = None) -> tuple[pl.Series, Ragged]:

@@ -22,6 +22,7 @@ from rejoinder.folders.schema import CONFIG
 from rejoinder.folders.sources import cached_pretrained, find_pretrained
 from rejoinder.progress import reported
 from rejoinder.text.tokens import writable
+from rejoinder.text.vocabulary import Ids
 
 # The probability of whole texts by a pretrained causal language model, such as GPT-2 or SmolLM2.
 
@@ -136,8 +137,6 @@ class CausalModel:
 # read once for all its replies, nothing is padded, and only tokens of replies are compared with the whole vocabulary. A
 # network that does not honour such a mask (one without attention, for example) gets one padded row per reply instead.
 
-
-Ids = tuple[int, ...]
 
 _PACKED_TOKENS = 384
 """Tokens per row: attention grows with the square of it, and short rows use a processor badly."""

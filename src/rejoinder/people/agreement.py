@@ -369,7 +369,7 @@ class DimensionAgreement:
             "median_kappa": self.median_kappa,
             "kappas": self.kappas.tolist(),
             "fleiss": self.fleiss,
-            "icc": asdict(self.intraclass),
+            "icc": {**asdict(self.intraclass), "n_annotators": self.intraclass.n_raters},  # as it was named before 0.2
             "raters": [asdict(row) for row in self.raters],
             "systems": systems,
             "verdict": self.sentence(),

@@ -273,7 +273,7 @@ def _notes(found: PilotSpread, *, rated: bool) -> list[str]:
     return notes
 
 
-# Plans as a recommendation in words, tables, JSON, LaTeX and a curve.
+# Plans as a verdict in words, tables, JSON, LaTeX and a curve.
 
 
 CURVE = (25, 50, 100, 200, 400, 800)

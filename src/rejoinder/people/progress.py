@@ -14,7 +14,7 @@ from rejoinder.people.flags import PAIR_VALUES, Flag, flags_of
 from rejoinder.people.items import Item
 from rejoinder.people.queue import Assigner
 from rejoinder.people.store import RaterAnswer, Store, latest
-from rejoinder.people.study import Kind, Question, Study
+from rejoinder.people.study import ItemKind, Question, Study
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.mixed import crossed_means
 from rejoinder.stats.preferences import LOSS, TIE, WIN, Contests, rank
@@ -54,7 +54,7 @@ class QuestionState:
     """Agreement and results of one question."""
 
     name: str
-    kind: Kind
+    kind: ItemKind
     answers: int
     alpha: Interval
     """Krippendorff's alpha over items with two raters or more; NaN where there are none."""

@@ -29,7 +29,7 @@ from rejoinder.people.sample import DESIGNS
 # high = 5
 
 
-Kind = Literal["scale", "pair", "write"]
+ItemKind = Literal["scale", "pair", "write"]
 _MOST_POINTS = 11
 
 
@@ -49,7 +49,7 @@ class Question:
 
     name: str
     text: str
-    kind: Kind = "scale"
+    kind: ItemKind = "scale"
     """scale: a number for a reply; pair: which of two replies is better; write: the rater writes a reply."""
     low: int = 1
     high: int = 5
@@ -167,7 +167,7 @@ class Study:
     """The folder of the study's file."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ItemKind:
         """What is shown: single replies, pairs of replies, or contexts to reply to."""
         return self.questions[0].kind
 
@@ -224,8 +224,8 @@ def _question(reader: _StudyReader, table: dict[str, Any], number: int) -> Quest
     question: Question = reader.made(
         Question, where, **reader.fields(Question, table, where, without={"examples"}), examples=worked
     )
-    if question.kind not in get_args(Kind):
-        raise reader.wrong(f"{where}.kind", f"expected one of {', '.join(get_args(Kind))}, found {question.kind!r}")
+    if question.kind not in get_args(ItemKind):
+        raise reader.wrong(f"{where}.kind", f"expected one of {', '.join(get_args(ItemKind))}, found {question.kind!r}")
     if not 0 < question.high - question.low < _MOST_POINTS:
         raise reader.wrong(f"{where}.high", f"expected more than low and at most {_MOST_POINTS} points")
     if question.labels and len(question.labels) not in {2, len(question.points)}:
@@ -334,12 +334,12 @@ class _StudyReader:
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),
-    "Kind": (str,),
+    "ItemKind": (str,),
     "int": (int,),
     "float": (int, float),
     "bool": (bool,),
 }
-_WORDS = {"str": "a text", "Kind": "a text", "int": "a whole number", "float": "a number", "bool": "true or false"}
+_WORDS = {"str": "a text", "ItemKind": "a text", "int": "a whole number", "float": "a number", "bool": "true or false"}
 
 
 # The template of a study: `rejoinder annotate new replies.jsonl` writes it, to be edited by hand.

@@ -9,7 +9,6 @@ from functools import cache
 from importlib.resources import files
 from statistics import median
 
-from rejoinder.evaluators.reference_points import points_of_signature
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.text import counted, inflected, number_text
 
@@ -48,17 +47,10 @@ class MeasuredTrust:
 
 
 @cache
-def _measured() -> dict[str, tuple[MeasuredTrust, ...]]:
-    text = (files("rejoinder") / "resources" / "agreement.json").read_text(encoding="utf-8")
-    return {
-        name: tuple(MeasuredTrust(**{**figure, "spearman": tuple(figure["spearman"])}) for figure in figures)
-        for name, figures in json.loads(text).items()
-    }
-
-
 def measured_trust(name: str) -> tuple[MeasuredTrust, ...]:
     """The measured agreement of a metric with people, set by set; empty where it was not measured."""
-    return _measured().get(name, ())
+    measured = json.loads((files("rejoinder") / "resources" / "agreement.json").read_text(encoding="utf-8"))
+    return tuple(MeasuredTrust(**{**each, "spearman": tuple(each["spearman"])}) for each in measured.get(name, ()))
 
 
 # What the numbers of a table of scores mean: the scale, where replies of known quality fall on it, and a caution.
@@ -78,13 +70,19 @@ have a higher mean than these (docs/results/default-blend.md)."""
 def meaning(table: ScoreTable, *, told: str = "") -> list[str]:
     """Sentences about metrics that cannot judge these replies, the scale of the scores, too few replies, and metrics
     that are known not to agree with people; `told` is a metric whose doubts the verdict has."""
-    return [*_doubts(table, told), *_scale(table), *_few(table), *_caution(table)]
-
-
-def _doubts(table: ScoreTable, told: str) -> Iterator[str]:
-    for label in table.metrics:
-        if label != told and (doubt := table.doubt(label)):
-            yield f"{doubt}: its numbers say little about them."
+    doubts = [table.doubt(label) for label in table.metrics if label != told]
+    sentences = [f"{doubt}: its numbers say little about them." for doubt in doubts if doubt]
+    if len(table.system_names) == 1:
+        sentences += _scale(table)
+    fewest = min((len(table.rows_of(system)) for system in table.system_names), default=FEW)
+    if 0 < fewest < FEW:
+        every = "" if len(table.system_names) == 1 else " of a system"
+        verb = inflected(fewest, "is", "are")
+        sentences.append(
+            f"{counted(fewest, 'reply', 'replies')}{every} {verb} too few for a useful mean: the intervals show how "
+            "little is known."
+        )
+    return [*sentences, *_caution(table)]
 
 
 def _scale(table: ScoreTable) -> Iterator[str]:
@@ -92,23 +90,15 @@ def _scale(table: ScoreTable) -> Iterator[str]:
 
     They help to read the mean of one system. Beside several, what their comparison says is what counts.
     """
-    for label in table.metrics if len(table.system_names) == 1 else ():
+    from rejoinder.evaluators.reference_points import points_of_signature
+
+    for label in table.metrics:
         all_points, limits = points_of_signature(table.signatures.get(label, "")), table.limits(label)
         points = [point for point in all_points if point.name not in _MISLEADING]
         if points and limits is not None and not table.doubt(label):
             known = ", ".join(f"{point.name} {number_text(point.mean, 2)}" for point in points)
             scale = f"{label} is on a scale from {limits[0]:g} to {limits[1]:g}"
             yield f"{scale}; for orientation, means on other conversations: {known}."
-
-
-def _few(table: ScoreTable) -> Iterator[str]:
-    """A caution where a system has only a handful of replies."""
-    fewest = min((len(table.rows_of(system)) for system in table.system_names), default=FEW)
-    if 0 < fewest < FEW:
-        every = "" if len(table.system_names) == 1 else " of a system"
-        replies = counted(fewest, "reply", "replies")
-        verb = inflected(fewest, "is", "are")
-        yield f"{replies}{every} {verb} too few for a useful mean: the intervals show how little is known."
 
 
 def _caution(table: ScoreTable) -> Iterator[str]:

@@ -94,7 +94,7 @@ class RayRun(ScoringRun):
         if done and folder.manifest.failed and scorer.must_observe:
             done = None  # what was observed lacks the parts that were left out
         if done is None or len(done) < len(self.spans):
-            with Cluster.joined(self.jobs) as cluster:
+            with RayCluster.joined(self.jobs) as cluster:
                 if done is None:
                     folder.start(planned)
                 missing = [number for number in range(len(self.spans)) if number not in (done or ())]
@@ -115,7 +115,7 @@ class RayRun(ScoringRun):
             raise CallError("a run on Ray reads files: expected a source of files")
         return self.examples
 
-    def _score_missing(self, folder: PartsFolder, scorer: Scorer, missing: Sequence[int], cluster: Cluster) -> None:
+    def _score_missing(self, folder: PartsFolder, scorer: Scorer, missing: Sequence[int], cluster: RayCluster) -> None:
         job = self._job(folder)
         if scorer.must_observe:
             self._observe(job, scorer, cluster)
@@ -137,7 +137,7 @@ class RayRun(ScoringRun):
             self.by,
         )
 
-    def _observe(self, job: PartsJob, scorer: Scorer, cluster: Cluster) -> None:
+    def _observe(self, job: PartsJob, scorer: Scorer, cluster: RayCluster) -> None:
         """Let the metrics that must know the whole corpus read it, and write what they need to score."""
         folder = job.folder
         if folder.observed.is_dir():  # by the run that is resumed
@@ -154,7 +154,7 @@ class RayRun(ScoringRun):
         for number in everything:
             folder.observed_part(number).unlink(missing_ok=True)
 
-    def _done(self, job: PartsJob, task: str, numbers: Sequence[int], cluster: Cluster, doing: str) -> Iterator[int]:
+    def _done(self, job: PartsJob, task: str, numbers: Sequence[int], cluster: RayCluster, doing: str) -> Iterator[int]:
         """The number of each part, when it is done."""
         wanted = [number for number in numbers if number not in self.failed]
         with self.bar(doing) as moving:
@@ -234,14 +234,14 @@ OBJECT_STORE = 256 << 20
 
 
 @dataclass(frozen=True)
-class Cluster:
+class RayCluster:
     """A cluster that this process has joined."""
 
     workers: int
 
     @classmethod
     @contextmanager
-    def joined(cls, workers: int | None) -> Iterator[Cluster]:
+    def joined(cls, workers: int | None) -> Iterator[RayCluster]:
         """The cluster, during the block; `workers` is the number of actors, by default one per CPU."""
         require_extra("scale", "--engine ray")
         address = os.environ.get(ADDRESS)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,6 @@ from zlib import crc32
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.evaluators.bounds import foreign, languages_of
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.show.text import counted, names_text
@@ -158,7 +157,7 @@ def _named_language(sentence: str, counts: Mapping[str, int]) -> str:
 
 
 class DoubtCounter:
-    """Counts the replies of each system that a metric cannot be relied on for, batch by batch."""
+    """Counts the replies of each system that a metric, which knows its limits, cannot be relied on for, by batches."""
 
     def __init__(self, metric: Metric, system_names: Sequence[str]) -> None:
         self.metric, self.system_names = metric, system_names
@@ -169,14 +168,14 @@ class DoubtCounter:
 
     def add(self, batch: Batch, systems: Ints) -> None:
         """Take a batch into account; `systems` has the index of each example's system."""
-        if not self.metric.knows_limits:
-            return
         beyond, excluded = self.metric.doubts(batch), self.metric.inapplicable(batch)
         none = np.zeros(len(batch), np.bool_)
         self.replies += self._per_system(systems)
         self.doubtful += self._per_system(systems[np.logical_or.reduce([none, *beyond.values(), *excluded.values()])])
         self.inapplicable += self._per_system(systems[np.logical_or.reduce([none, *excluded.values()])])
         if self.metric.language:
+            from rejoinder.evaluators.bounds import languages_of
+
             fine = ~np.logical_or.reduce([batch.blank, *beyond.values(), *excluded.values()])
             unknown = np.array([code == UNKNOWN_LANGUAGE for code in languages_of(batch)], np.bool_)
             self.unknown += self._per_system(systems[fine & unknown])
@@ -213,6 +212,8 @@ class DoubtCounter:
             more = int(self.unknown[row]) if other and self.metric.language else 0
             kinds = {kind: int(counts[row]) for kind, counts in self.kinds.items() if counts[row]}
             if more:
+                from rejoinder.evaluators.bounds import foreign
+
                 kind = foreign(self.metric.language)
                 kinds = {kind: kinds.pop(kind, 0) + more, **kinds}
             doubtful = int(self.doubtful[row]) + more
@@ -244,6 +245,8 @@ class LanguageCounter:
 
     def add(self, batch: Batch, systems: Ints) -> None:
         """Take a batch into account; `systems` has the index of each example's system."""
+        from rejoinder.evaluators.bounds import languages_of
+
         codes = languages_of(batch)
         self.counts.update(zip(systems.tolist(), codes, strict=True))
         for example, system, code in zip(batch.examples, systems.tolist(), codes, strict=True):
@@ -308,11 +311,8 @@ class RepetitionCounter:
     """Finds systems that give one and the same reply to many contexts, batch by batch."""
 
     system_names: Sequence[str]
-    pairs: list[set[tuple[int, int]]] = field(default_factory=list)
-    """For each system, the different pairs of a reply and its context, as hashes."""
-
-    def __post_init__(self) -> None:
-        self.pairs = [set() for _ in self.system_names]
+    pairs: defaultdict[int, set[tuple[int, int]]] = field(default_factory=lambda: defaultdict(set))
+    """Index of a system -> the different pairs of a reply and its context, as hashes."""
 
     def add(self, batch: Batch, systems: Ints) -> None:
         """Take a batch into account; `systems` has the index of each example's system."""
@@ -322,7 +322,7 @@ class RepetitionCounter:
 
     def state(self) -> State:
         """All pairs."""
-        rows = [(system, *pair) for system, pairs in enumerate(self.pairs) for pair in sorted(pairs)]
+        rows = [(system, *pair) for system, pairs in sorted(self.pairs.items()) for pair in sorted(pairs)]
         return {"pairs": np.array(rows, np.int64).reshape(-1, 3)}
 
     def merge(self, state: State) -> None:
@@ -333,7 +333,8 @@ class RepetitionCounter:
     def notes(self) -> list[str]:
         """One sentence for each system that gives one reply to a fifth of its contexts or more, or only few replies."""
         found = []
-        for name, pairs in zip(self.system_names, self.pairs, strict=True):
+        for system, name in enumerate(self.system_names):
+            pairs = self.pairs[system]
             replies = Counter(reply for reply, _ in pairs)
             [(_, most)] = replies.most_common(1) or [(0, 0)]
             if len(pairs) >= _CONTEXTS_FOR_DIFFERENT and 1 < len(replies) <= _FEW_DIFFERENT * len(pairs):

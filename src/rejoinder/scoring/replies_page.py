@@ -14,10 +14,10 @@ from rejoinder.scoring.chosen_rows import ChosenRows, percentile_of, ranked_metr
 from rejoinder.scoring.table import ScoreTable, length_of, reading_order
 from rejoinder.scoring.table import turn_count as turns_before
 from rejoinder.show.document import PAGE, Section
-from rejoinder.show.html import script_json, system_badge, system_label
+from rejoinder.show.html import script_json, system_badge
 from rejoinder.show.markdown import markdown_html
 from rejoinder.show.markup import Html, element, joined, ordinal, own_text, printable, shown_number, value_decimals
-from rejoinder.show.text import counted
+from rejoinder.show.text import counted, system_label
 from rejoinder.types import Example
 
 Reasons = Mapping[int, Mapping[str, str]]

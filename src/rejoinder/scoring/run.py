@@ -176,7 +176,7 @@ class LocalRun(ScoringRun):
             processes = processes_for(self.jobs, scorer, count, size)
             engine = InProcess(scorer) if processes == 1 else stack.enter_context(closing(Processes(scorer, processes)))
             batches = self._observed(engine, size)
-            if not self.quiet:
+            if not self.quiet and count - done >= FEWEST:
                 batches = announced(batches, scorer.ready, count - done, processes=processes)
             file = stack.enter_context(output.rows.appending()) if output is not None else None
             moving = stack.enter_context(self.bar("scoring"))
@@ -317,18 +317,17 @@ def batch_size(metrics: Mapping[str, Metric], seen: Survey, largest: int = BATCH
 
 def processes_for(jobs: int | None, scorer: Scorer, count: int, size: int) -> int:
     """How many processes score; 1: this one. `jobs` is what the user asked for; None: as many as pay."""
-    reason = _one_process_only(scorer)
-    if reason:
-        if jobs is not None and jobs > 1:
-            raise CallError(f"{reason}: expected jobs=1")
-        return 1
-    batches = -(-count // size)
-    if jobs is None:
+    batches, wanted = -(-count // size), jobs
+    if wanted is None:
         slow = any(map(_is_slow, scorer.metrics.values()))
         cores = usable_cores() if slow or count * len(scorer.metrics) >= FEWEST_FAST else 1
         longest = size * -(-batches // cores)  # replies of the process that has most of them
-        jobs = cores if longest < count / (cores * THREADS_USE) else 1
-    return max(1, min(jobs, batches))
+        wanted = cores if longest < count / (cores * THREADS_USE) else 1
+    if wanted > 1 and (reason := _one_process_only(scorer)):
+        if jobs is not None:
+            raise CallError(f"{reason}: expected jobs=1")
+        return 1
+    return max(1, min(wanted, batches))
 
 
 def check_shareable(scorer: Scorer) -> None:
@@ -419,9 +418,8 @@ def announced(
     first = next(batches, None)
     if first is None:
         return batches
-    if count >= FEWEST:
-        for sentence in estimate(metrics, first, count, processes=processes).sentences():
-            print(one_line(f"note: {sentence}"), file=sys.stderr)
+    for sentence in estimate(metrics, first, count, processes=processes).sentences():
+        print(one_line(f"note: {sentence}"), file=sys.stderr)
     return chain([first], batches)
 
 

@@ -1,10 +1,10 @@
-"""The verb: which metrics, where their scores go, scoring and the table in one call."""
+"""The verb: which metrics, where their scores go, scoring and the table in one call; what judges would cost."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -34,7 +34,6 @@ from rejoinder.options import (
     verb,
 )
 from rejoinder.registry import ALIASES, build, load, metric_names, metrics_of_file
-from rejoinder.scoring.parts import PartsFolder
 from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score_file import ScoreFile
 from rejoinder.scoring.table import ScoreTable
@@ -42,6 +41,8 @@ from rejoinder.show.text import one_line
 from rejoinder.types import Unit
 
 if TYPE_CHECKING:
+    from rejoinder.judge.cost import CostPlan
+    from rejoinder.scoring.parts import PartsFolder
     from rejoinder.scoring.ray import RayRun
 
 # Choosing, scoring and the table in one call.
@@ -76,8 +77,7 @@ def score(
     intervals: Annotated[
         bool,
         Option(
-            "for calibrated evaluators, also write NAME.low and NAME.high: the interval expected to contain the human "
-            "score"
+            "for calibrated evaluators, also write NAME.low and NAME.high: the interval expected to contain the rating"
         ),
     ] = False,
     by: By = (),
@@ -90,7 +90,7 @@ def score(
     jobs: Jobs = None,
     quiet: Quiet = True,
 ) -> ScoreTable:
-    """Score replies (examples, a frame, a data set, a path) by metrics, such as ["bleu(n=2)", "rouge-l"].
+    """Score replies (examples, a data frame, a data set, a path) by metrics, such as ["bleu(n=2)", "rouge-l"].
 
     Without `metrics` the default set runs, as far as the data have what each metric needs. With `intervals`, calibrated
     evaluators also give, for each reply, the interval expected to contain the rating. `fields` maps our field
@@ -118,7 +118,7 @@ def score(
         fields=replace(FieldMap.given(fields), by=tuple(by)),
         on_error=on_error,
         max_cost=max_cost,
-        reads=named_files(metrics),
+        reads=() if output is None else named_files(metrics),
         say=lambda message: warnings.warn(message, ScoreWarning, stacklevel=5),
         digest=output is not None,
         intervals=intervals,
@@ -198,11 +198,16 @@ def prepared(
             if engine == "ray"
             else "resuming needs an output: without a score file there is nothing to resume"
         )
-    target = None if path is None else PartsFolder(path) if engine == "ray" else ScoreFile(path)
+    target: ScoreFile | PartsFolder | None = None if path is None else ScoreFile(path)
+    if path is not None and engine == "ray":
+        from rejoinder.scoring.parts import PartsFolder
+
+        target = PartsFolder(path)
     outputs = [*([] if target is None else [target.output]), *beside]
-    given = paths_of(origin) if outputs else []
-    replies = [*given, *(file for one in given for file in files_of(one, str(one)) or [])]
-    with reserved(*outputs, reads=[*reads, *replies]):
+    read = [*reads]
+    for one in paths_of(origin) if outputs else ():
+        read += [one, *(files_of(one, str(one)) or [])]
+    with reserved(*outputs, reads=read):
         if target is not None and not resume and (left := target.interrupted) is not None:
             say(f"starting over; {left} of an interrupted run is replaced ({option} would resume it)")
         is_finished = target is not None and resume and target.is_finished
@@ -375,3 +380,25 @@ def metric_of(given: Any) -> Metric:
     if not metric.is_fitted:
         raise CallError(f"{metric.name} is not trained: train it, save it, and name the folder that it was saved in")
     return metric
+
+
+@verb
+def judge_costs(
+    *replies: Annotated[Any, REPLIES_OPTION],
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
+    unit: UnitOption = "reply",
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
+    on_error: OnError = "raise",
+) -> CostPlan:
+    """What the judges among the metrics would be sent to score all these replies; nothing is sent."""
+    from rejoinder.judge.cost import CostPlan
+    from rejoinder.judge.judge import judges_in, planned
+
+    chosen = choose_metrics(metrics)
+    examples = []
+    for each in replies:
+        with closing(Source(each, fields, on_error, unit=unit)) as source:
+            examples += list(source)
+    if not examples:
+        raise CallError("no replies: expected some that judges could be asked about")
+    return CostPlan(planned(judges_in(chosen.metrics.values()), examples))

@@ -39,9 +39,6 @@ class Scorer:
         self._observers: dict[str, Observer] = {}
         self._watchers: dict[str, Watcher] = {}
         self._doubts: dict[str, DoubtCounter] = {}
-        # Only beside metrics that ask for it: finding the language takes longer than comparing words.
-        asked = any(metric.knows_limits for metric in self.metrics.values())
-        self._languages = LanguageCounter(self.system_names) if asked else None
         self._repetition = RepetitionCounter(self.system_names)
         self._bounded: list[str] = []
         self.columns: tuple[str, ...] = ()
@@ -53,7 +50,8 @@ class Scorer:
                 self._observers[label] = observer
             if (watcher := metric.watcher()) is not None:
                 self._watchers[label] = watcher
-            self._doubts[label] = DoubtCounter(metric, self.system_names)
+            if metric.knows_limits:
+                self._doubts[label] = DoubtCounter(metric, self.system_names)
             for system in self.system_names:
                 if (counter := metric.counter()) is not None:
                     self.counters[label, system] = counter
@@ -63,6 +61,8 @@ class Scorer:
             if self.intervals and metric.gives_intervals:
                 self._bounded.append(label)
                 self.columns += interval_columns(label)
+        # Only beside metrics that ask for it: finding the language takes longer than comparing words.
+        self._languages = LanguageCounter(self.system_names) if self._doubts else None
         if self.intervals and not self._bounded:
             raise CallError(
                 "intervals: none of the metrics gives any; `rejoinder calibrate` makes an evaluator give them"

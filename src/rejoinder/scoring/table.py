@@ -16,14 +16,13 @@ from rejoinder.arrays import Ints
 from rejoinder.data.contexts import Grouping
 from rejoinder.data.records import LENGTH, TURNS
 from rejoinder.data.replay import Replay
+from rejoinder.data.source import in_batches
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
 from rejoinder.scoring.reliability import OTHER_METRICS, Doubts, reason
-from rejoinder.show.document import Document, Result
-from rejoinder.show.figures import HistogramPanel, IntervalPanel
+from rejoinder.show.document import Block, Cell, Column, Document, Made, Result, Say, SystemName, Table
 from rejoinder.show.markup import decimals_for
-from rejoinder.show.plots import Figure
 from rejoinder.show.text import number_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_intervals
@@ -32,6 +31,9 @@ from rejoinder.types import Example, Scores
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from rejoinder.show.figures import HistogramPanel, IntervalPanel
+    from rejoinder.show.plots import Figure
 
 # The scores of many examples by several metrics: the result of `score`, and the input of comparisons and reports.
 
@@ -47,6 +49,10 @@ CAUTION = (
 
 NOT_QUALITIES = frozenset({"specificity"})
 """Metrics of a limited range whose higher scores are not better: typos are rare words, too."""
+
+MOST_PLOTTED = 12
+"""Systems in the figure at the top of a page; all are in the tables."""
+_NOT_PAGE: tuple[Any, ...] = ("text", "markdown", "latex")
 
 DIVERSITIES = frozenset({"distinct"})
 """Metrics of which the score of all replies together says what no mean does: how far replies repeat each other."""
@@ -71,6 +77,11 @@ class SystemMean:
     corpus: float
     """The metric's corpus-level score; the mean where it defines none."""
     signature: str
+
+    @property
+    def interval(self) -> Interval:
+        """The mean with its interval."""
+        return Interval(self.mean, self.low, self.high)
 
 
 @dataclass(frozen=True, repr=False)
@@ -203,8 +214,7 @@ class ScoreTable(Result):
     def _summary(self) -> dict[str, dict[str, SystemMean]]:
         summary: dict[str, dict[str, SystemMean]] = {label: {} for label in self.scores}
         for system in self.system_names:
-            rows = self.rows_of(system)
-            for label, column, interval in self._intervals(rows):
+            for label, column, interval in self._intervals(self.rows_of(system)):
                 known = column[~np.isnan(column)]
                 # A mean cannot lie outside the metric's range.
                 bounds = interval.within(self.ranges.get(label, (-np.inf, np.inf)))
@@ -224,11 +234,9 @@ class ScoreTable(Result):
         """Metric, its scores of some rows, and their mean with its interval."""
         groups = self.grouping.clusters[rows] if self.grouping else None
         # Where the rows are many, one metric at a time: the resamples of all are the same.
-        labels = list(self.scores)
-        size = len(labels) if len(rows) < _MANY_ROWS else 1
-        for some in (labels[start : start + size] for start in range(0, len(labels), size)):
+        for some in in_batches(self.scores, len(self.scores) if len(rows) < _MANY_ROWS else 1):
             matrix = np.stack([self.scores[label][rows] for label in some], axis=1)
-            limits = [self.limits(label) for label in some]
+            limits = [*map(self.limits, some)]
             intervals = mean_intervals(matrix, groups, self.resamples, seed=self.seed, limits=limits)
             yield from zip(some, matrix.T, intervals, strict=True)
 
@@ -310,9 +318,11 @@ class ScoreTable(Result):
 
     def means_panel(self, metric: str, systems: Sequence[str] | None = None) -> IntervalPanel:
         """The mean of each system with its 95 % interval, in the given order."""
+        from rejoinder.show.figures import IntervalPanel
+
         named = self.system_names if systems is None else systems
         cells = self.summary()[metric]
-        rows = [(name or "replies", Interval(cells[name].mean, cells[name].low, cells[name].high)) for name in named]
+        rows = [(name or "replies", cells[name].interval) for name in named]
         colours = tuple(self.system_names.index(name) for name in named)
         lower = "" if self.higher_is_better.get(metric, True) else ", lower is better"
         title = f"Mean {metric} with 95 % intervals{lower}"
@@ -320,6 +330,8 @@ class ScoreTable(Result):
 
     def histogram_panel(self, metric: str) -> HistogramPanel:
         """The distribution of the scores of each system."""
+        from rejoinder.show.figures import HistogramPanel
+
         column = self[metric]
         groups = tuple((name or "replies", column[self.rows_of(name)]) for name in self.system_names)
         return HistogramPanel(f"Distribution of {metric}", groups)
@@ -329,6 +341,8 @@ class ScoreTable(Result):
 
         The figure is that of the report. A notebook shows it; `save` writes it to an SVG file.
         """
+        from rejoinder.show.plots import Figure
+
         if not self.metrics:
             raise CallError("a figure needs the scores of at least one metric")
         label = self.metrics[0] if metric is None else metric
@@ -339,10 +353,65 @@ class ScoreTable(Result):
         return Figure.of(panel.title, [panel])
 
     def document(self) -> Document:
-        """One row per metric, one column per system: the mean with its 95 % interval; slices; single replies."""
-        from rejoinder.scoring.page import table_document
+        """One row per metric, one column per system: the mean with its 95 % interval; slices; single replies.
 
-        return table_document(self)
+        As a page, that of several systems is their comparison.
+        """
+        systems = [
+            Column(SystemName(name or "replies", number), digits=3) for number, name in enumerate(self.system_names)
+        ]
+        rows: list[list[Cell]] = []
+        for label, cells in self.summary().items():
+            rows.append([label, *(cell.interval for cell in cells.values())])
+            if whole := self.diversity().get(label):
+                rows.append([all_replies(label), *whole.values()])
+        blocks: list[Block] = [Table(["metric", *systems], rows, only=_NOT_PAGE)]
+        if self.resampled != "reply":
+            found_by = f" ({self.grouping.found_by})" if self.grouping and self.grouping.found_by else ""
+            said = f"Every reply counts equally; intervals resample {self.resampled}s{found_by}, not replies."
+            blocks.append(Say([said], fit=False, tight=True))
+        blocks += self._slice_tables() if self.slices else []
+        return Document(
+            "Reply scores",
+            [Made(self._page_answer), *blocks, Made(self._page_blocks)] if self.metrics else blocks,
+            question="How good are the replies?",
+            counts=self.counts,
+            signatures=self.signatures,
+            seed=self.seed,
+            resamples=self.resamples,
+        )
+
+    @property
+    def counts(self) -> list[tuple[int, str, str]]:
+        """How many replies, systems and metrics there are, each with its noun."""
+        return [
+            (len(self), "reply", "replies"),
+            (len(self.system_names), "system", "systems"),
+            (len(self.metrics), "metric", "metrics"),
+        ]
+
+    def _slice_tables(self) -> Iterator[Table]:
+        """One row per value of a field and system, one column per metric."""
+        for slices in self.slices:
+            rows = [
+                [value, SystemName(name or "replies", number), len(part.rows_of(name))]
+                + [part.summary()[label][name].interval for label in self.metrics]
+                for value, part in self.sliced(slices).items()
+                for number, name in enumerate(self.system_names)
+                if len(part.rows_of(name))
+            ]
+            columns = [slices.field, "system", "n", *(Column(label, digits=3) for label in self.metrics)]
+            yield Table(columns, rows, note=CAUTION.format(count=len(rows)), left=3)
+
+    def _page_answer(self) -> Sequence[Block]:
+        from rejoinder.scoring.page import answer
+
+        return [answer(self, DecidingMetric.of(self, None, ()).metric)]
+
+    def _page_blocks(self) -> Sequence[Block]:
+        from rejoinder.scoring.page import page_blocks
+
+        return page_blocks(self, DecidingMetric.of(self, None, ()).metric)
 
     def without_texts(self) -> ScoreTable:
         """The same table, whose report has no texts."""
@@ -377,6 +446,11 @@ def _json_value(value: Any) -> Any:
 
 
 # Lowest acceptable means: `default=3.2` fails a run in which a system's mean is below 3.2.
+
+
+def all_replies(label: str) -> str:
+    """What a table calls a metric's score of all replies of a system together."""
+    return f"{label} of all replies"
 
 
 def lowest_means(texts: Iterable[str]) -> dict[str, float]:
@@ -431,7 +505,9 @@ class SliceFinder:
     _values: list[dict[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._codes, self._values = [[] for _ in self.fields], [{} for _ in self.fields]
+        for _ in self.fields:
+            self._codes.append([])
+            self._values.append({})
 
     def add(self, examples: Iterable[Example]) -> None:
         """Take examples into account."""

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.folders.outputs import reserved_file, write_text
-from rejoinder.show.figures import Panel
 from rejoinder.show.markup import Html
-from rejoinder.show.plots import Figure
 from rejoinder.show.text import (
     NOTEBOOK_WIDTH,
     interval_text,
@@ -34,6 +32,9 @@ from rejoinder.stats.intervals import Interval
 
 if TYPE_CHECKING:
     import polars
+
+    from rejoinder.show.figures import Panel
+    from rejoinder.show.plots import Figure
 
 Form = Literal["text", "markdown", "latex", "html"]
 ALL_FORMS: tuple[Form, ...] = ("text", "markdown", "latex", "html")
@@ -244,7 +245,21 @@ class Section:
     full: bool = False
 
 
-Block = VerdictText | Say | Table | Facts | Figures | ReplyTexts | Section
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Blocks that are made when a form shows them, and not for the others."""
+
+    make: Callable[[], Sequence[Block]]
+    only: tuple[Form, ...] = PAGE
+    full: bool = False
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks, made anew."""
+        return self.make()
+
+
+Block = VerdictText | Say | Table | Facts | Figures | ReplyTexts | Section | Made
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +300,7 @@ def _shown(blocks: Sequence[Block | Html], form: Form | None, *, details: bool) 
     for block in blocks:
         if isinstance(block, Html) or (form and form not in block.only) or (block.full and not details):
             continue
-        if isinstance(block, Section):
+        if isinstance(block, Section | Made):
             yield from _shown(block.blocks, form, details=details)
         else:
             yield block
@@ -365,6 +380,8 @@ class Result(ABC):
 
     def plot(self, what: str | None = None) -> Figure:
         """The first figure of the report, or the one that has this title; a notebook shows it, `save` writes an SVG."""
+        from rejoinder.show.plots import Figure
+
         panels = self.document().panels
         by_title = {panel.title: panel for panel in panels}
         if not panels:

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from rejoinder.show.markup import Html, element, joined
-from rejoinder.show.text import width
+from rejoinder.show.text import middle_cut, width
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 
@@ -183,12 +183,6 @@ def fitted(label: str, room: float) -> str:
     while kept > 1 and label_width(middle_cut(label, kept)) > room:
         kept -= 1
     return middle_cut(label, kept)
-
-
-def middle_cut(text: str, kept: int) -> str:
-    """The first and the last characters of a text, `kept` in total, around an ellipsis."""
-    tail = kept // 2
-    return f"{text[: kept - tail]}…{text[len(text) - tail :]}"
 
 
 # Histogram bins: the same edges for all groups, aligned to integers where the values are whole numbers.

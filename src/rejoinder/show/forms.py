@@ -11,6 +11,7 @@ from rejoinder.show.document import (
     Column,
     Document,
     Facts,
+    Made,
     Marked,
     Say,
     Section,
@@ -102,6 +103,8 @@ def _markdown_blocks(blocks: Sequence[Block | Html], level: int) -> Iterator[str
         elif isinstance(block, Section):
             inside = [*_markdown_blocks(block.blocks, level + 1)]
             yield from [f"{'#' * level} {_escaped(block.title)}", *inside] if inside else []
+        elif isinstance(block, Made):
+            yield from _markdown_blocks(block.blocks, level)
 
 
 def _markdown_table(table: Table) -> str:

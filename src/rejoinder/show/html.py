@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -20,6 +20,7 @@ from rejoinder.show.document import (
     Document,
     Facts,
     Figures,
+    Made,
     Marked,
     ReplyTexts,
     Say,
@@ -29,10 +30,9 @@ from rejoinder.show.document import (
     VerdictText,
     text_columns,
 )
-from rejoinder.show.figures import middle_cut
 from rejoinder.show.markup import UNKNOWN, Html, element, escaped, joined, own_text
 from rejoinder.show.plots import drawn_panel, series_class
-from rejoinder.show.text import counted, inflected
+from rejoinder.show.text import counted, inflected, system_label
 
 # A self-contained page: sections in one HTML file that fetches nothing and runs no script but our own.
 #
@@ -235,7 +235,7 @@ def document_page(document: Document, notes: Sequence[str]) -> str:
     sections: list[Section] = []
     loose: list[Block] = []
     data = Html("")
-    for block in document.blocks:
+    for block in _made(document.blocks):
         if isinstance(block, ReplyTexts):
             found, data = block.render()
             sections += found
@@ -290,9 +290,18 @@ def blocks_html(blocks: Sequence[Block | Html], *, seed: int = 0, level: int = 3
         raise TypeError(f"{plain!r} may contain unescaped text: must be Html, made with rejoinder.show.markup")
     return [
         block if isinstance(block, Html) else _block_html(block, seed, level)
-        for block in blocks
+        for block in _made(blocks)
         if isinstance(block, Html) or "html" in block.only
     ]
+
+
+def _made(blocks: Iterable[Block | Html]) -> Iterator[Any]:
+    """The blocks, with those that are made for a page in their places."""
+    for block in blocks:
+        if isinstance(block, Made):
+            yield from _made(block.blocks if "html" in block.only else ())
+        else:
+            yield block
 
 
 def _block_html(block: Block, seed: int, level: int) -> Html:
@@ -403,17 +412,7 @@ def script_json(value: Any, element_id: str) -> Html:
     return element("script", Html(text.translate(_ESCAPES)), type="application/json", id=element_id)
 
 
-# Names of systems and metrics as a report shows them.
-
-
-LONGEST_NAME = 80
-
-
-def system_label(name: str) -> str:
-    """The system's name, shortened in the middle if it is very long; "replies" if it is empty."""
-    if not name.strip():
-        return "replies"
-    return name if len(name) <= LONGEST_NAME else middle_cut(name, LONGEST_NAME)
+# Names of systems as a report shows them.
 
 
 def system_badge(number: int, name: str) -> Html:

@@ -146,7 +146,9 @@ def compare_paired(
     known = ~(np.isnan(first) | np.isnan(second))
     if not known.all():
         first, second, sizes, codes = first[known], second[known], sizes[known], codes[known]
-    second = _without_noise(first, second, limits)
+    # The same reply may get another last bit on another machine, in another batch or in a file with fewer digits
+    # (docs/reference/determinism.md), and many such differences in one direction would be significant.
+    second = np.where(np.abs(second - first) < _resolution(first, second, limits), first, second)
     mean_a, mean_b = _mean(first, sizes[:, 0]), _mean(second, sizes[:, 1])
     gains = _gains(first, second, sizes, codes)
     values = two_values(np.concatenate([first, second]), limits)
@@ -230,15 +232,6 @@ def _resolution(a: Floats, b: Floats, limits: Values | None) -> float:
     values = np.concatenate([a, b])
     span = limits[1] - limits[0] if limits is not None else float(np.ptp(values)) if values.size else 0.0
     return RESOLUTION * span
-
-
-def _without_noise(a: Floats, b: Floats, limits: Values | None) -> Floats:
-    """b, with the value of a where the two differ by less than the resolution.
-
-    The same reply may get another last bit on another machine, in another batch or in a file with fewer digits
-    (docs/reference/determinism.md), and many such differences in one direction would be significant.
-    """
-    return np.where(np.abs(b - a) < _resolution(a, b, limits), a, b)
 
 
 def _gains(a: Floats, b: Floats, sizes: Floats, codes: Ints) -> Sums:

@@ -1,4 +1,4 @@
-"""Estimates of several data sets pooled into one: random-effects meta-analysis.
+"""Estimates of several data sets pooled into one, by a random-effects model.
 
 The true effect of data set i is normal around a common mean, with the variance tau^2 between sets; its estimate y_i has
 the known variance v_i. tau^2 is estimated by restricted maximum likelihood (REML; Viechtbauer 2005) or by DerSimonian

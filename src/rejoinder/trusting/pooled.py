@@ -1,4 +1,4 @@
-"""How well does a metric agree with people over several judged sets? A random-effects meta-analysis."""
+"""How well does a metric agree with people over several judged sets? Its correlations, pooled."""
 
 from __future__ import annotations
 

@@ -321,7 +321,7 @@ def trust(
 
 
 def former_trust(judged: Any, metrics: Metrics | MetricChoice | None = None, **settings: Any) -> Trust:
-    """`trust` with the arguments that `meta_evaluate` had."""
+    """`trust` with the arguments that it had before 0.2."""
     probes = settings.pop("studies", ())
     return trust(judged, metrics=metrics, probes=probes, **settings)
 

@@ -14,18 +14,9 @@ from rejoinder.data.dialogues import UnansweredSource, each_once
 from rejoinder.data.source import read
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.replies.base import Decoding
+from rejoinder.replies.filters import MetricFilter, WordFilter, is_offensive
 from rejoinder.replies.lexical import ContextTfidf, ResponseTfidf
-from rejoinder.replies.pool import (
-    MetricFilter,
-    Pool,
-    PoolRun,
-    PoolSystem,
-    Tally,
-    WordFilter,
-    also_of,
-    is_offensive,
-    pool_systems,
-)
+from rejoinder.replies.pool import Pool, PoolRun, PoolSystem, Tally, also_of, pool_systems
 from rejoinder.types import Example
 from small_dialogues import DIALOGUES
 

@@ -23,7 +23,7 @@ from rejoinder import registry
 from rejoinder.data.spans import SpanFinder
 from rejoinder.errors import CallError, WorkerError
 from rejoinder.scoring.parts import PartsFolder
-from rejoinder.scoring.ray import Cluster
+from rejoinder.scoring.ray import RayCluster
 from running import Run
 
 if find_spec("ray") is None:
@@ -38,7 +38,7 @@ pytestmark = [
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
     """One Ray for all tests of this module, with two CPUs: reading must find a place next to two actors."""
-    with Cluster.joined(2):
+    with RayCluster.joined(2):
         yield
 
 

@@ -1,4 +1,4 @@
-"""Agreement of annotators on published worked examples, and outlier removal on published data."""
+"""Agreement of raters on published worked examples, and outlier removal on published data."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_alpha_needs_pairs_and_variation() -> None:
     assert krippendorff_alpha([[1, 1], [2, 2]]) == 1
     with pytest.raises(ValueError, match="'ratio'"):
         krippendorff_alpha([[1, 2]], "ratio")
-    with pytest.raises(ValueError, match="items, annotators"):
+    with pytest.raises(ValueError, match="items, raters"):
         krippendorff_alpha([1, 2])
 
 
@@ -151,7 +151,7 @@ def test_intraclass_correlations_on_shrout_and_fleiss() -> None:
     assert intraclass_correlation([*judges, [1, NAN, 1, 1]]) == result
 
 
-def test_two_items_and_two_annotators_are_enough_for_an_intraclass_correlation() -> None:
+def test_two_items_and_two_raters_are_enough_for_an_intraclass_correlation() -> None:
     # Mean squares: 4 between items, 2 within items.
     assert intraclass_correlation([[1, 3], [3, 5]]).single_1 == pytest.approx((4 - 2) / (4 + 2))
 

@@ -65,7 +65,7 @@ class Blend(Evaluator):
     """Ratings predicted from the scores of several members, by ridge regression, boosted trees or both."""
 
     name: ClassVar[str] = "blend"
-    measures: ClassVar[str] = "several evaluators and metrics, weighed by ratings"
+    measures: ClassVar[str] = "the rating of a reply, predicted from several evaluators and metrics"
     citation: ClassVar[str] = "Wolpert 1992, Stacked Generalization"
     cannot_score: ClassVar[str] = "no member could score it"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
