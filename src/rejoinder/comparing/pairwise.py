@@ -400,7 +400,7 @@ class PairwisePreferences(Result):
         """As `Preferences.gate`; not decided where the judge contradicts itself too often."""
         found = self.ranked.gate(fail_if, baseline=baseline)
         if self.ranked.decided and not self.decided:
-            return Gate(fail_if, passed=False, reason=self.sentences[1], decided=False)
+            return Gate(fail_if, passed=False, reason=self.sentences[0].removeprefix("Not decided: "), decided=False)
         return replace(found, reason=self.sentences[0])
 
     def to_dict(self) -> dict[str, Any]:
