@@ -86,8 +86,6 @@ class Evaluator(Metric, Learned):
     dialogues: ClassVar[Use] = "optional"
     """Whether `fit` uses dialogues."""
     is_slow: ClassVar[bool] = True
-    reads_beginning: ClassVar[bool] = False
-    """Whether it reads only the beginning of a long reply; a blend then shows it the reply part by part."""
 
     # Two fits of one evaluator are not equal. The hash is that of the parameters, so that `fit` does not change it.
     fit_: Fit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
@@ -109,6 +107,11 @@ class Evaluator(Metric, Learned):
     def range(self) -> tuple[float, float]:
         """The lowest and highest score: 1 to 5 once calibrated."""
         return (LOWEST, HIGHEST) if self.gives_intervals else self.raw_range
+
+    @property
+    def reads_beginning(self) -> bool:
+        """Whether it reads only the beginning of a long reply; a blend then shows it the reply part by part."""
+        return False
 
     def inherited_contexts(self) -> TrainedContexts:
         """The contexts that models which this one starts from were trained on."""
