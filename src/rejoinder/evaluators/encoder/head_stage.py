@@ -35,7 +35,7 @@ from rejoinder.types import Example
 
 HELD_OUT = 0.05
 """The share of each file's contexts that training is validated on."""
-MOST_HELD_OUT = 200
+MOST_HELD_OUT = 100
 """Contexts of a file that are validated on at most."""
 FEWEST_TO_HOLD_OUT = 40
 """A file of fewer contexts is learned whole."""
