@@ -264,6 +264,14 @@ class Evaluator(Metric, Learned):
         """How many examples have a context whose last turns are too long to be read whole."""
         return 0
 
+    def cut_replies(self, batch: Batch) -> int:  # noqa: ARG002 - unless it is known, none
+        """How many replies are too long to be read, even in parts."""
+        return 0
+
+    def unseen_turns(self, batch: Batch) -> int:  # noqa: ARG002 - unless it is known, none
+        """How many examples have a context with more turns than are read."""
+        return 0
+
     def watcher(self) -> Watcher | None:
         """A counter of replies that are unlike the training text."""
         return self.out_of_domain_counter()

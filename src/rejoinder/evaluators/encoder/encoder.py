@@ -23,13 +23,14 @@ from rejoinder.evaluators.calibration import HIGHEST, LOWEST, OVERFLOW
 from rejoinder.evaluators.encoder.heads import HeadData, column_names, heads_of
 from rejoinder.evaluators.encoder.model import POOLINGS, PRESETS, Model, OneHead, Settings
 from rejoinder.evaluators.encoder.onnx import OnnxModel
-from rejoinder.evaluators.encoder.reading import FEATURES
+from rejoinder.evaluators.encoder.reading import FEATURES, MOST_REPLY, MOST_TURNS
 from rejoinder.evaluators.familiarity import Familiarity
+from rejoinder.evaluators.unread import UnreadWatcher
 from rejoinder.folders.saved import ENCODER, WEIGHTS
 from rejoinder.folders.schema import CONFIG, read_config
 from rejoinder.folders.sources import require_extra
 from rejoinder.learning.data import TrainingData
-from rejoinder.metrics.base import check_choice
+from rejoinder.metrics.base import Watcher, check_choice
 from rejoinder.metrics.batch import Batch
 from rejoinder.options import check_least, check_number, check_scale
 from rejoinder.registry import shipped_folder
@@ -153,6 +154,25 @@ class Encoder(Evaluator):
         apart = list(dict.fromkeys(filter(None, contexts)))
         cut = dict(zip(apart, self.model_.tokeniser.brancher.cut_contexts(apart), strict=True))
         return sum(cut.get(context, False) for context in contexts)
+
+    def cut_replies(self, batch: Batch) -> int:
+        """How many replies are too long to be read in parts; known of networks that read replies so."""
+        if not self.model_.settings.whole_replies:
+            return 0
+        long = [pair_of(example) for example in batch.examples if len(example.response) > MOST_REPLY]
+        return self.model_.tokeniser.cut_replies(long)
+
+    def unseen_turns(self, batch: Batch) -> int:
+        """How many contexts have more turns than are read; counted for networks that read replies in parts."""
+        if not self.model_.settings.whole_replies:
+            return 0
+        return sum(len(example.context) > MOST_TURNS for example in batch.examples)
+
+    def watcher(self) -> Watcher | None:
+        """A counter of replies that are unlike the training text, or not read whole."""
+        if self.fit_ is None or not self.model_.settings.whole_replies:
+            return super().watcher()
+        return UnreadWatcher(self.out_of_domain_counter(), [self])
 
     def readings(self, batch: Batch) -> dict[str, Scores]:
         """The heads, and the features of a network with towers: cosines, copied and repeated words, length.

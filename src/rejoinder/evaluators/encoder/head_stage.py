@@ -70,8 +70,7 @@ class HeadsStage:
 
     def groups(self) -> list[tuple[list[nn.Parameter], float]]:
         """The encoder and what was there before, and the layers of the heads."""
-        assert self._branches.heads is not None
-        new = list(self._branches.heads.parameters())
+        new = [weight for name, weight in self._branches.named_parameters() if name.startswith("heads.")]
         inside = {id(weight) for weight in new}
         rest = [weight for weight in self._branches.parameters() if id(weight) not in inside]
         return [(rest, 1.0), (new, self.new_rate)]

@@ -89,15 +89,12 @@ class PairTokeniser:
         return [_parts(text, *found, self.max_response) for text, found in self._tokens(pairs)]
 
     def cut_replies(self, pairs: Sequence[Pair]) -> int:
-        """How many replies are too long to be read whole."""
-        most = MOST_REPLY if self.whole_replies else self.max_response - self.special + 1
-        return sum(len(starts) > most for _, (starts, _) in self._tokens(pairs))
+        """How many replies are too long to be read in parts."""
+        return sum(len(starts) > MOST_REPLY for _, (starts, _) in self._tokens(pairs))
 
     def _tokens(self, pairs: Sequence[Pair]) -> list[tuple[str, tuple[list[int], list[int]]]]:
         """The text of each reply, and where each of its tokens begins and ends."""
-        texts = [writable(pair.response) for pair in pairs]
-        if self.whole_replies:
-            texts = list(map(without_markdown, texts))
+        texts = [without_markdown(writable(pair.response)) for pair in pairs]
         found = self.tokeniser.encode_batch(texts, add_special_tokens=False)
         return [
             (text, ([start for start, _ in each.offsets], [end for _, end in each.offsets]))
@@ -213,10 +210,6 @@ class SeparateTexts:
         """Whether each context has last turns for which there is no room."""
         tokens = [sum(len(turn) + len(self.last) for turn in turns) for turns in self._latest(contexts)]
         return [len(self.first) + each > self.most_context for each in tokens]
-
-    def unseen_turns(self, contexts: Sequence[Sequence[str]]) -> int:
-        """How many contexts have more turns than are read."""
-        return sum(len(turns) > MOST_TURNS for turns in contexts)
 
     def replies(self, replies: Sequence[str]) -> list[Ids]:
         """A reply that is too long loses its end."""
