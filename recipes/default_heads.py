@@ -45,8 +45,8 @@ from typing import Any
 
 import numpy as np
 import torch
-
 from recipes.contradiction_rules import MinimalPair, anchors, facts, polarity
+
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.negatives import Negatives, Place, places_of
 from rejoinder.evaluators.encoder.encoder import Encoder
