@@ -1,4 +1,5 @@
-"""Runs the README's own commands and Python, in order, as a newcomer would; stops at the first that fails.
+"""Runs the commands and Python of the README, and of guides, in order, as a newcomer would; stops at the first that
+fails.
 
 A block of text shows what the commands before it print: each of its lines must be there, and one that ends in "..."
 must be how a line begins.
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = ("README.md", "docs/guide/not-decided.md")
 # These two are what .ci/run itself has just done.
 ALREADY_DONE = {"make demo", "make test"}
 
@@ -44,14 +46,14 @@ def not_printed(shown: str, output: str) -> list[str]:
     ]
 
 
-def check(text: str) -> int:
-    """Run every block of a README; how many commands that were."""
+def check(text: str, name: str = "README.md") -> int:
+    """Run every block of a page; how many commands that were."""
     environment = os.environ | {"PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"}
     done, output = 0, ""
     for language, code in blocks(text):
         if language == "text":
             if missing := not_printed(code, output):
-                raise SystemExit(f"README.md shows what its commands do not print: {missing[0]}")
+                raise SystemExit(f"{name} shows what its commands do not print: {missing[0]}")
             continue
         output = ""
         for command in commands_of(language, code):
@@ -62,9 +64,10 @@ def check(text: str) -> int:
             output += ran.stdout
             done += 1
     if not done:
-        raise SystemExit("README.md holds no commands to run")
+        raise SystemExit(f"{name} holds no commands to run")
     return done
 
 
 if __name__ == "__main__":
-    print(f"README: {check((ROOT / 'README.md').read_text(encoding='utf-8'))} passed, 0 failed")
+    for page in PAGES:
+        print(f"{page}: {check((ROOT / page).read_text(encoding='utf-8'), page)} passed, 0 failed")

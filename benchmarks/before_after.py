@@ -27,7 +27,7 @@ from metric_peers import Pairs
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import load
 from rejoinder.show.text import grid
-from rejoinder.text.vectors import SHIPPED
+from rejoinder.text.vectors import SHIPPED_VECTORS
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT = "default"
@@ -77,7 +77,7 @@ def measured(arguments: argparse.Namespace) -> dict[str, tuple[float, str]]:
     """Name -> items per second of processor time, and a hash of the scores."""
     found = {}
     pairs = Pairs.of(metrics.read_pairs(arguments.dialogues, max(arguments.sizes)))
-    for row in metrics.rows(SHIPPED, ROOT / "models-cache"):
+    for row in metrics.rows(SHIPPED_VECTORS, ROOT / "models-cache"):
         specs = next(iter(row.ours.values()))
         run = partial(metrics.through_score if row.together else metrics.through_batches, specs)
         for size in arguments.sizes if row.key in arguments.only else ():

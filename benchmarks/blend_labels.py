@@ -19,8 +19,8 @@ import numpy as np
 from rejoinder.arrays import Bools, Ints
 from rejoinder.data.judged import JudgedSource
 from rejoinder.evaluators.blend.blend import Blend
-from rejoinder.evaluators.blend.columns import Labelled, rated_sets
-from rejoinder.evaluators.blend.fitting import Models, choose
+from rejoinder.evaluators.blend.columns import LabelledRows, rated_sets
+from rejoinder.evaluators.blend.fitting import BlendModels, choose_models
 from rejoinder.show.text import grid, number_text
 from rejoinder.stats.correlation import spearman
 
@@ -35,11 +35,11 @@ def drawn(groups: Ints, replies: int, seed: int) -> Bools:
     return np.isin(groups, order[:enough])
 
 
-def measured(data: Labelled, kinds: Sequence[str], rows: Bools, seed: int) -> dict[str, float]:
+def measured(data: LabelledRows, kinds: Sequence[str], rows: Bools, seed: int) -> dict[str, float]:
     """Agreement on the rows that were not drawn: of a blend fitted on those that were, and of the members."""
     fitting, rest = data.rows(rows), data.rows(~rows)
-    chosen = choose(fitting, kinds, "contexts", seed).kinds
-    models = Models.fit(fitting, chosen, "contexts", seed)
+    chosen = choose_models(fitting, kinds, "contexts", seed).kinds
+    models = BlendModels.fit(fitting, chosen, "contexts", seed)
     alone = {
         name: spearman(np.nan_to_num(rest.columns[:, data.names.index(name)]), rest.human).coefficient
         for name in MEMBERS

@@ -22,7 +22,7 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.stats.labels import (
     ChosenLabels,
     active_probabilities,
-    drawn,
+    drawn_rows,
     equal_probabilities,
     score_strata,
     stratified_probabilities,
@@ -98,7 +98,7 @@ def chosen(replies: Replies, design: Design, n_labels: int, seed: int) -> Chosen
     """The labels of one draw."""
     pilot = np.random.default_rng((3, seed)).permutation(N_CONTEXTS)[:100]
     p, strata = design(replies, n_labels, seed, pilot)
-    labels = np.where(drawn(p, seed, strata), replies.human, np.nan)
+    labels = np.where(drawn_rows(p, seed, strata), replies.human, np.nan)
     return ChosenLabels(labels, replies.scores, p, np.arange(N_CONTEXTS))
 
 

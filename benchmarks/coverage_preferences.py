@@ -2,7 +2,7 @@
 
     python benchmarks/coverage.py --section preferences
 
-Preferences: every judge sees the same two replies, so that judgements of one context are alike; the truth is the
+Preferences: every judge sees the same two replies, so that preferences of one context are alike; the truth is the
 strength in a very large sample of the same kind. Claimed: 93..97 %, at least 30 contexts.
 """
 
@@ -43,7 +43,7 @@ def preference_cases() -> Iterator[Case]:
         ("2 systems, 30 contexts", 0.6, 2, 30, 2, -0.5, True),
         ("4 systems, 100 contexts", 1.0, 4, 100, 2, -0.5, True),
         ("4 systems, 100 contexts, no ties", 1.0, 4, 100, 2, -50.0, True),
-        ("8 systems, 200 contexts, 1 judgement each", 2.0, 8, 200, 1, 0.0, True),
+        ("8 systems, 200 contexts, 1 preference each", 2.0, 8, 200, 1, 0.0, True),
         ("one system nearly always wins, 60 contexts", 4.0, 2, 60, 1, -1.0, False),
         ("3 systems, 15 contexts", 1.0, 3, 15, 3, -0.5, False),
     ):

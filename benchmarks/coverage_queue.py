@@ -23,7 +23,7 @@ import numpy as np
 from coverage_labelling import Replies, simulated, truth
 from rejoinder.people.export import exported
 from rejoinder.people.queue import Assigner
-from rejoinder.people.store import Answer, open_store
+from rejoinder.people.store import RaterAnswer, open_store
 from rejoinder.people.study import read_study
 from rejoinder.stats.labels import ChosenLabels, weighted_difference, weighted_mean
 
@@ -95,7 +95,7 @@ def _rated(folder: Path, parts: dict[str, Replies], design: str, seed: int, shar
             keys = [(item, *item.examples[0]) for item in given]
             values = [float(parts[system].human[int(key[:-1])]) for _, key, system in keys]
             store.add_answers(
-                [Answer(name, item.id, "overall", str(v), 3.0, 0.0) for item, v in zip(given, values, strict=True)]
+                [RaterAnswer(name, item.id, "overall", str(v), 3.0, 0.0) for item, v in zip(given, values, strict=True)]
             )
         return [json.loads(line) for line in exported(study, store, assigner.items)]
 

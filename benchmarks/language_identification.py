@@ -16,6 +16,7 @@ import argparse
 import gzip
 import importlib
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import files
@@ -81,9 +82,9 @@ def pycld2() -> Identify:
 
 def ours() -> Identify:
     """py3langid with the languages and limits of `text/language`."""
-    from rejoinder.text.language import UNKNOWN, language
+    from rejoinder.text.language import UNKNOWN_LANGUAGE, language
 
-    return lambda text: (language(text), 0.0 if language(text) == UNKNOWN else 1.0)
+    return lambda text: (language(text), 0.0 if language(text) == UNKNOWN_LANGUAGE else 1.0)
 
 
 LIBRARIES: dict[str, Callable[[], Identify]] = {
@@ -140,7 +141,11 @@ def main() -> None:
     parser.add_argument("dialogues", type=Path)
     parser.add_argument("judged", type=Path)
     parser.add_argument("--library", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
+    parser.add_argument("--together", action="store_true", help="only short turns whose language is told together")
     arguments = parser.parse_args()
+    if arguments.together:
+        print(together(arguments.dialogues, arguments.judged))
+        return
     fitting, testing = drawn(arguments.dialogues, ("valid", "dev")), drawn(arguments.dialogues, ("test",))
     replies = {
         path.name.removesuffix(".jsonl.gz"): [row["response"] for row in _rows(path)]
@@ -192,6 +197,52 @@ def main() -> None:
         "\n"
         + grid(["library", "installed", "start", "each", "rated: not en", "rated: sure of it", "limit"], costs, left=1)
     )
+
+
+MOST_LETTERS = 15
+DRAWS = 100
+
+
+def together(dialogues: Path, judged: Path) -> str:
+    """How often the language of several short turns, each of an unknown one, is named right, and wrongly."""
+    from rejoinder.text.language import UNKNOWN_LANGUAGE, evidence, language, language_of_all
+
+    rng, sizes, rows = np.random.default_rng(0), (3, 5, 10, 20), []
+    for code in ("en", *LANGUAGES):
+        paths = sorted(dialogues.glob(f"*.{code}.test.jsonl.gz"))
+        paths += [dialogues / f"{name}.test.jsonl.gz" for name in _ENGLISH] if code == "en" else []
+        found = {turn for path in paths if path.exists() for row in _rows(path) for turn in row["turns"]}
+        short = sorted(
+            turn
+            for turn in found
+            if 1 < sum(map(str.isalpha, turn)) <= MOST_LETTERS and language(turn) == UNKNOWN_LANGUAGE
+        )
+        if len(short) < min(sizes):
+            continue
+        known, cells = [evidence(turn) for turn in short], []
+        for size in sizes:
+            drawn_at = [rng.permutation(len(short))[:size] for _ in range(DRAWS if size <= len(short) else 0)]
+            named = [language_of_all([known[place] for place in places]) for places in drawn_at]
+            right, wrong = (np.mean([test(name) for name in named]) if named else np.nan for test in _tests(code))
+            cells.append(f"{right:.0%} / {wrong:.0%}" if named else "-")
+        rows.append([code, f"{len(short)}", *cells])
+    systems: dict[tuple[str, str], set[str]] = {}
+    for path in sorted(judged.glob("*.jsonl.gz")):
+        for row in _rows(path):
+            if (
+                row.get("response")
+                and language(row["response"]) == UNKNOWN_LANGUAGE
+                and re.search(r"[^\W\d_]", row["response"])
+            ):
+                systems.setdefault((path.name, str(row.get("system"))), set()).add(row["response"])
+    pooled = [language_of_all([*map(evidence, sorted(texts)[:50])]) for texts in systems.values() if len(texts) > 2]
+    told = {name: pooled.count(name) for name in sorted(set(pooled))}
+    return grid(["language", "turns", *map(str, sizes)], rows, left=1) + f"\nSystems of judged sets: {told}"
+
+
+def _tests(code: str) -> tuple[Callable[[str], bool], Callable[[str], bool]]:
+    """Whether a language was named right, and whether another one was."""
+    return lambda name: name == code, lambda name: name not in (code, "unknown")
 
 
 _RATED = {

@@ -34,7 +34,7 @@ from rejoinder.registry import load
 from rejoinder.show.text import grid
 from rejoinder.text import words as stemming
 from rejoinder.text import words as wordnet
-from rejoinder.text.vectors import SHIPPED
+from rejoinder.text.vectors import SHIPPED_VECTORS
 from rejoinder.types import Scores
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[], help="bleu rouge meteor cider chrf embedding all")
     parser.add_argument("--dialogues", type=Path, default=ROOT.parent / "shared" / "data" / "dialogues")
     parser.add_argument("--models", type=Path, default=ROOT / "models-cache", help="folder with wordnet and meteor")
-    parser.add_argument("--vectors", default=SHIPPED)
+    parser.add_argument("--vectors", default=SHIPPED_VECTORS)
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
     if any(os.environ.get(variable) != "1" for variable in ONE_THREAD):  # read when a library is imported: start again

@@ -37,7 +37,7 @@ from rejoinder.data.spans import Span, SpanFinder
 from rejoinder.scoring.parts import Manifest, PartsFolder
 from rejoinder.scoring.ray import FAST_PART
 from rejoinder.scoring.run import LocalRun
-from rejoinder.scoring.score import choose
+from rejoinder.scoring.score import choose_metrics
 from rejoinder.show.text import grid
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -196,7 +196,7 @@ def scored_here(path: Path, metrics: list[str], jobs: int) -> tuple[float, float
         return [used.ru_utime + used.ru_stime for used in both]
 
     source = Source(path)
-    run = LocalRun(source, survey(source), choose(metrics).metrics, resamples=20, quiet=True, jobs=jobs)
+    run = LocalRun(source, survey(source), choose_metrics(metrics).metrics, resamples=20, quiet=True, jobs=jobs)
     before = now()
     run.score()
     here, below = (after - earlier for earlier, after in zip(before, now(), strict=True))
@@ -242,7 +242,9 @@ def made_up_scores(path: Path, count: int) -> Path:
         columns = {"id": (rows // 2).astype(str), "system": np.array(["A", "B"])[rows % 2], "context": rows // 2}
         frame = pl.DataFrame({**columns, "dialogue": np.zeros(span.count, np.int64), **scores})
         frame.select(*columns, "dialogue", scores=pl.struct(*scores)).write_parquet(folder.part(number))
-    folder.finish(replace(planned, meta={"signatures": signatures, "ranges": {"share": [0, 1], "length": [0, None]}}))
+    folder.finish(
+        replace(planned, metadata={"signatures": signatures, "ranges": {"share": [0, 1], "length": [0, None]}})
+    )
     return path
 
 

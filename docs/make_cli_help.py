@@ -15,7 +15,7 @@ from pathlib import Path
 
 import rejoinder
 from rejoinder.cli import VERBS, build_parser
-from rejoinder.cli.lazy_parser import LazyParser, sentence
+from rejoinder.cli.lazy_parser import LazyParser
 from rejoinder.options import Parameter, described
 from rejoinder.registry import TRAINABLE
 
@@ -25,7 +25,7 @@ API = PAGE.with_name("api.md")
 HEAD = """\
 # The command line
 
-Every verb has `--help`. Results go to standard output; remarks, progress and errors go to standard error.
+Every verb has `--help`. Results go to standard output; notes, progress and errors go to standard error.
 
 | exit code | meaning |
 |---|---|
@@ -63,7 +63,8 @@ def _verb(verb: str) -> Iterator[str]:
         for name, each in below.items():
             yield f"### rejoinder {verb} {name}"
             yield ""
-            yield sentence(_purpose(parser, name))
+            purpose = _purpose(parser, name)
+            yield f"{purpose[0].upper()}{purpose[1:]}."
             yield ""
             yield from _usage(f"rejoinder {verb} {name}", each.filled())
             yield from _table(each._actions)
@@ -84,7 +85,7 @@ def _train(parsers: Mapping[str, LazyParser]) -> Iterator[str]:
             yield f"| `{name}` | {purpose} |"
         yield ""
     rows = {
-        name: [_row(action) for action in parser.filled()._actions if action.dest != "help"]
+        name: [_row(action) for action in parser.filled()._actions if _is_shown(action)]
         for name, parser in parsers.items()
     }
     common = [row for row in next(iter(rows.values())) if all(row in others for others in rows.values())]
@@ -110,7 +111,7 @@ def _usage(command: str, parser: argparse.ArgumentParser | None = None) -> Itera
 
 
 def _table(actions: list[argparse.Action]) -> Iterator[str]:
-    yield from _rows([_row(action) for action in actions if action.dest != "help"])
+    yield from _rows([_row(action) for action in actions if _is_shown(action)])
 
 
 def _rows(rows: list[str] | tuple[str, ...]) -> Iterator[str]:
@@ -118,6 +119,11 @@ def _rows(rows: list[str] | tuple[str, ...]) -> Iterator[str]:
     yield "|---|---|"
     yield from rows
     yield ""
+
+
+def _is_shown(action: argparse.Action) -> bool:
+    """Whether an option is in the help; former names of options are not."""
+    return action.dest != "help" and action.help != argparse.SUPPRESS
 
 
 def _row(action: argparse.Action) -> str:
@@ -172,7 +178,7 @@ GUIDES = {
     "compare": "../guide/compare-two-versions.md",
     "convert": "data-format.md#converting",
     "distil": "#distillation",
-    "experiment": "learning-studies.md",
+    "experiment": "experiments.md",
     "generate": "#generating-replies",
     "judge_costs": "../guide/llm-judge.md",
     "plan": "../guide/plan-an-evaluation.md",

@@ -21,7 +21,7 @@ PICTURES = {
     "report-dark": ("report.html", 1280, 900, "dark"),
     "report-phone": ("report.html", 400, 800, "light"),
     "replies-light": ("report.html#replies?view=contexts", 1280, 900, "light"),
-    "meta-light": ("meta.html", 1280, 900, "light"),
+    "trust-light": ("trust.html", 1280, 900, "light"),
 }
 """Name -> page with the address of what is shown, width, height, theme."""
 

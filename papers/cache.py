@@ -1,4 +1,4 @@
-"""The cache of all pages: scores, vectors, trained models and cells of learning studies, each made once.
+"""The cache of all pages: scores, vectors, trained models and cells of experiments, each made once.
 
 A key changes with the version of the package, the settings and the data. It does not see a change of the code within
 a version: then the folder has to be removed.
@@ -41,7 +41,7 @@ class Cache:
 
     @property
     def cells(self) -> Path:
-        """The folder for the scores of evaluators fitted in learning studies."""
+        """The folder for the scores of evaluators fitted in experiments."""
         return self.folder / "cells"
 
     def arrays(self, name: str, key: object, make: Callable[[], Arrays]) -> Arrays:

@@ -26,8 +26,8 @@ This page lists every table and figure of the five papers that this package foll
 - *nothing measured*: a diagram, an invented example or a list of settings.
 
 `python -m papers NAME --data FOLDER -o page.md` makes a table or figure again by its name in the first column, or a
-whole page by the name of the page. `rejoinder experiment` runs the papers' learning studies with any evaluator on your
-own judged replies ([learning-studies.md](../reference/learning-studies.md))."""
+whole page by the name of the page. `rejoinder experiment` runs the papers' experiments with any evaluator on your
+own judged replies ([experiments.md](../reference/experiments.md))."""
 
 CONCLUSIONS_TEXT = """\
 What the paper concludes, what we find, and whether the conclusion holds:"""

@@ -25,11 +25,11 @@ from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.encoder.model import PRESETS
 from rejoinder.folders.schema import json_value
 from rejoinder.options import RESAMPLES
-from rejoinder.show.figures import Curve
+from rejoinder.show.figures import PlotCurve
 from rejoinder.show.plots import line_plot, panels, standalone
 from rejoinder.show.text import number_text, signed
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
-from rejoinder.trusting.study import shown
+from rejoinder.trusting.probing import cell_text
 
 FOLDER, CURVE = "roberta-eval", "curve.jsonl"
 EPOCH = 18743
@@ -43,7 +43,7 @@ INTRODUCTION = f"""\
 # RoBERTa-eval as published, on a CPU
 
 Zhao et al. 2020 fine-tune RoBERTa-large in two stages: first to score true replies above random ones, without labels,
-then to predict human scores. `rejoinder train encoder --preset paper` follows their settings: a batch of 3, a learning
+then to predict ratings. `rejoinder train encoder --preset paper` follows their settings: a batch of 3, a learning
 rate of 3e-6, {_PAPER.ranking.epochs} epochs of ranking, and up to {_PAPER.regression.epochs} epochs on labels. The
 margin and the pooling, which the paper does not give, are ours. This page shows how far these settings come on a CPU
 with encoders that are a fraction of its size (355 million parameters): all-mpnet-base-v2 (12 layers, 109 million) and
@@ -214,7 +214,7 @@ def _ranking(study: Study, document: Document) -> None:
             )
         steps = [math.log2(row["steps"]) for row in curve]
         if len(curve) > 1:
-            lines.append(Curve(encoder, steps, [row["ranking accuracy"] for row in curve]))
+            lines.append(PlotCurve(encoder, steps, [row["ranking accuracy"] for row in curve]))
     document.table(["encoder", "steps", "epochs", "minutes", "ranking accuracy", *JUDGED], rows)
     if lines:
         label = "Ranking accuracy by steps"
@@ -247,7 +247,7 @@ def _label_curves(study: Study, document: Document) -> None:
     drawn = []
     for judged in dict.fromkeys(run.judged for run in study.runs):
         runs = [run for run in study.runs if run.judged == judged and run.labels == most]
-        lines = [Curve(f"{run.encoder}, {run.ranked:,}", *run.curve) for run in runs]
+        lines = [PlotCurve(f"{run.encoder}, {run.ranked:,}", *run.curve) for run in runs]
         label = f"Pearson with the validation part of {judged}"
         drawn.append([line_plot(lines, label=label, x_label="steps on labels", y_label=f"{judged}: Pearson")])
     document.figure("roberta-eval-labels", panels(drawn))
@@ -269,7 +269,7 @@ def _tests(study: Study, document: Document) -> None:
                 judged = study.judged(tested)
                 scores = np.array([test["scores"][example.id] for example in judged.examples])
                 found = bootstrap_correlations(scores, judged.human(OVERALL), judged.contexts, study.settings.resamples)
-                cells = [shown(found[kind][0]) for kind in ("pearson", "spearman")]
+                cells = [cell_text(found[kind][0]) for kind in ("pearson", "spearman")]
                 _, encoder, ranked, labels = _described(run)
                 rows.append([trained, tested, encoder, ranked, labels, *cells, f"{np.std(scores):.2f}"])
     header = ["trained on", "tested on", "evaluator", "ranking steps", "labels", "Pearson", "Spearman", "SD"]

@@ -27,9 +27,9 @@ from scipy.stats import mannwhitneyu, wilcoxon
 from rejoinder.arrays import Bools, Floats
 from rejoinder.data.judged import JudgedSource
 from rejoinder.data.source import read
-from rejoinder.evaluators.blend.blend import Blend, load_member, on_scale
-from rejoinder.evaluators.blend.columns import SCORE, Labelled, MemberScores, RatedSet, rated_sets
-from rejoinder.evaluators.blend.fitting import Models, choose, compared, mean_agreement
+from rejoinder.evaluators.blend.blend import Blend, load_member, standard_on_scale
+from rejoinder.evaluators.blend.columns import SCORE, LabelledRows, MemberScores, RatedSet, rated_sets
+from rejoinder.evaluators.blend.fitting import BlendModels, choose_models, compared, mean_agreement
 from rejoinder.evaluators.calibration import assess
 from rejoinder.learning.run import TrainingRun
 from rejoinder.registry import load
@@ -52,14 +52,14 @@ STOCK = "log usual reply"
 """The column that is above 0 for stock replies."""
 
 
-def predictions(arguments: argparse.Namespace, data: Labelled) -> Floats:
+def predictions(arguments: argparse.Namespace, data: LabelledRows) -> Floats:
     """One prediction per reply, by a blend that was fitted without its set, or without its context."""
     if arguments.setting == "left-out":
-        return choose(data, arguments.models, "sets", arguments.seed).held_out
+        return choose_models(data, arguments.models, "sets", arguments.seed).held_out
     found = np.empty(len(data.human))
     for each in np.unique(data.sets):
         rows = data.sets == each
-        found[rows] = choose(data.rows(rows), arguments.models, "contexts", arguments.seed).held_out
+        found[rows] = choose_models(data.rows(rows), arguments.models, "contexts", arguments.seed).held_out
     return found
 
 
@@ -110,10 +110,12 @@ def trade_off(arguments: argparse.Namespace) -> None:
         fitted = ~tested & (data.sets != made if weight == 0 else True)
         found = np.empty(len(data.human))
         for each in measured:
-            models = Models.fit(weighted.rows(fitted & (data.sets != each)), arguments.models, "sets", arguments.seed)
+            models = BlendModels.fit(
+                weighted.rows(fitted & (data.sets != each)), arguments.models, "sets", arguments.seed
+            )
             found[data.sets == each] = models.predict(data.columns[data.sets == each])
         mean = mean_agreement(found[rows], data.human[rows], data.sets[rows])
-        models = Models.fit(weighted.rows(fitted), arguments.models, "sets", arguments.seed)
+        models = BlendModels.fit(weighted.rows(fitted), arguments.models, "sets", arguments.seed)
         area = area_above(models.predict(data.columns[tested]), data.human[tested] > data.human[tested].mean())
         print(f"| {weight:g} | {number_text(mean)} | {number_text(area)} |", flush=True)
 
@@ -126,9 +128,9 @@ def penalty(arguments: argparse.Namespace) -> None:
     measured = np.isin(data.sets, [place for place, each in enumerate(sets) if stem(each.name) in MEASURED])
     people = (data.human[measured], data.sets[measured], data.groups[measured])
     first = np.nan_to_num(data.columns[:, data.names.index(arguments.member[0])])[measured]
-    found = choose(data, arguments.models, "sets", arguments.seed).held_out[measured]
+    found = choose_models(data, arguments.models, "sets", arguments.seed).held_out[measured]
     stock = data.columns[measured, data.names.index(STOCK)] > 0
-    models = Models.fit(data, arguments.models, "sets", arguments.seed)
+    models = BlendModels.fit(data, arguments.models, "sets", arguments.seed)
     pairs = [good_and_generic(blend, models, path, arguments) for path in arguments.examples]
     print(f"standard deviation of the predictions: {found.std():.2f}\n")
     print(f"| {' | '.join(['penalty', 'mean of the seven', 'gain', *map(stem, arguments.examples)])} |")
@@ -142,7 +144,9 @@ def penalty(arguments: argparse.Namespace) -> None:
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def good_and_generic(blend: Blend, models: Models, path: str, arguments: argparse.Namespace) -> tuple[Floats, Bools]:
+def good_and_generic(
+    blend: Blend, models: BlendModels, path: str, arguments: argparse.Namespace
+) -> tuple[Floats, Bools]:
     """The predictions of good and generic replies to the same contexts, and which are stock replies. (2, contexts)"""
     # A set must have ratings; these are not used.
     judged = [JudgedExample(each, {"any": (float(place),)}) for place, each in enumerate(read(path))]
@@ -214,11 +218,11 @@ def main(given: Sequence[str] | None = None) -> None:
         others = [number_text(mean_agreement(column[rows], *people)) for column in (*beside, first)]
         cells = [name, f"{rows.sum():,}", *others, shown(agreement), shown(gain, sign=True)]
         print(f"| {' | '.join(cells)} |", flush=True)
-    found_out = assess(on_scale(found), data.human, data.groups)
+    found_out = assess(standard_on_scale(found), data.human, data.groups)
     coverage = found_out.coverage
     bounds = f"[{coverage.low:.1%}, {coverage.high:.1%}]"
     print(
-        f"\n90 % intervals contain {coverage.estimate:.1%} {bounds} of the human scores; mean length "
+        f"\n90 % intervals contain {coverage.estimate:.1%} {bounds} of the ratings; mean length "
         f"{found_out.width:.2f}, mean error {found_out.error:.2f}"
     )
 

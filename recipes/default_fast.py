@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.evaluators.base import Evaluator
-from rejoinder.evaluators.encoder.replay import KINDS, candidates_of
+from rejoinder.evaluators.encoder.replay import CANDIDATE_KINDS, candidates_of
 from rejoinder.evaluators.static.static import Static
 from rejoinder.learning.run import TrainingRun
 from rejoinder.registry import load
-from rejoinder.text.vectors import SHIPPED, load_vectors
+from rejoinder.text.vectors import SHIPPED_VECTORS, load_vectors
 from rejoinder.training.distil import distill_static
 from rejoinder.types import Dialogue
 
@@ -58,7 +58,7 @@ def train(arguments: argparse.Namespace) -> None:
     if isinstance(teacher, Evaluator):
         teacher = teacher.with_calibration(None)  # the scores of its own, which differ more than calibrated ones
     dialogues = sample([dialogue for path in arguments.dialogues for dialogue in DialogueSource(path)], MOST_DIALOGUES)
-    candidates = candidates_of(dialogues, arguments.contexts, arguments.seed, (*KINDS, "garbled"))
+    candidates = candidates_of(dialogues, arguments.contexts, arguments.seed, (*CANDIDATE_KINDS, "garbled"))
     print(f"{len(dialogues):,} dialogues, {len(candidates):,} candidates", flush=True)
     begun = time.process_time()
     student = distill_static(
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     making.set_defaults(run=words)
     training = commands.add_parser("train")
     training.add_argument("teacher", help="folder of an evaluator, or a name")
-    training.add_argument("--vectors", default=SHIPPED, help="default: the shipped word vectors")
+    training.add_argument("--vectors", default=SHIPPED_VECTORS, help="default: the shipped word vectors")
     training.add_argument("--dialogues", nargs="+", required=True)
     training.add_argument("--contexts", type=int, default=2600, help="contexts that replies are made for")
     training.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""The measurements of the third generation of `default`, each beside today's; `default_heads.py evaluate` writes the page.
+"""The measurements of `default` with several heads beside today's; `default_heads.py evaluate` writes the page.
 
 Nothing that is measured here taught the network: the labels of the seven sets, humod, PandaLM and mutual.train, a
 quarter of DBDC3's dialogues, the written pairs. The blend is fitted on the other sets in turn.
@@ -19,16 +19,17 @@ from recipes.blend_results import MEASURED, sets_of, shown, stem
 from scipy.stats import mannwhitneyu, wilcoxon
 
 from rejoinder.arrays import Bools, Floats
+from rejoinder.data.judged import JudgedSource
 from rejoinder.data.source import read
-from rejoinder.evaluators.blend.blend import Blend, on_scale
-from rejoinder.evaluators.blend.columns import Labelled
-from rejoinder.evaluators.blend.fitting import choose, compared, mean_agreement
+from rejoinder.evaluators.blend.blend import Blend, standard_on_scale
+from rejoinder.evaluators.blend.columns import LabelledRows
+from rejoinder.evaluators.blend.fitting import choose_models, compared, mean_agreement
 from rejoinder.evaluators.calibration import assess
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.learning.run import TrainingRun
 from rejoinder.registry import load
 from rejoinder.show.text import number_text
-from rejoinder.stats.correlation import spearman
+from rejoinder.stats.correlation import pearson, spearman
 from rejoinder.stats.resampling import mean_interval
 from rejoinder.types import Example
 
@@ -73,6 +74,7 @@ class Measured:
         yield from self.written()
         yield self.garbled()
         yield from self.left_out()
+        yield from self.published()
         yield from self.speed()
 
     def contradictions(self) -> Iterator[Line]:
@@ -189,6 +191,22 @@ class Measured:
             ".95",
         )
 
+    def published(self) -> Iterator[Line]:
+        """Pearson's and Spearman's correlation on the test part of the split that Zhao et al. 2020 published."""
+        for name in ("zhao2020_dailydialog", "zhao2020_personachat"):
+            judged = list(JudgedSource(str(self.data / "judged" / f"{name}.jsonl.gz")).judged())[: 8 * self.most]
+            test = [item for item in judged if item.split == "test"]
+            if len(test) < 3:
+                continue
+            people = np.array([np.mean(item.scores["overall"]) for item in test])
+            cells = []
+            for members in (TODAY, self.fitted.members):
+                blend = Blend(members=members, models=("ridge",), dimension=("overall",))
+                blend.fit((), [item for item in judged if item.split != "test"])
+                scores = blend.score([item.example for item in test])
+                cells.append(" / ".join(number_text(kind(scores, people).coefficient) for kind in (pearson, spearman)))
+            yield Line(f"{name}, published split ({len(test)} replies)", cells[0], cells[1], "shown")
+
     def left_out(self) -> Iterator[Line]:
         """Spearman's correlation with people, each set predicted from the others, and the intervals of scores."""
         paths = sorted(map(str, (self.work / "sets").glob("*.jsonl")))
@@ -198,7 +216,7 @@ class Measured:
         data = new._labelled(sets, run, new._preference_sets)
         old = with_columns(Blend(members=TODAY)._labelled(sets, run), load("default").columns_)
         kinds = ("ridge", "trees")
-        today, now = (choose(each, kinds, "sets", 0).held_out for each in (old, data))
+        today, now = (choose_models(each, kinds, "sets", 0).held_out for each in (old, data))
         names = [stem(each.name) for each in sets]
         parts = {name: data.sets == number for number, name in enumerate(names)}
         measured = [number for number, name in enumerate(names) if name in MEASURED]
@@ -215,9 +233,9 @@ class Measured:
                 f"{shown(agreement)}, gain {shown(gain, sign=True)}",
                 asked,
             )
-        found = [assess(on_scale(each), data.human, data.groups) for each in (today, now)]
+        found = [assess(standard_on_scale(each), data.human, data.groups) for each in (today, now)]
         cells = [f"{each.coverage.estimate:.1%} covered, {each.width:.2f} wide" for each in found]
-        yield Line("90 % intervals of scores, left out", *cells, "88 to 92 %, at most 3.1")
+        yield Line("90 % intervals of scores, left out", cells[0], cells[1], "88 to 92 %, at most 3.1")
 
     def speed(self) -> Iterator[Line]:
         """Replies per second with the threads of this process."""
@@ -248,7 +266,7 @@ class Measured:
             return list(map(json.loads, lines))
 
 
-def with_columns(data: Labelled, names: Sequence[str]) -> Labelled:
+def with_columns(data: LabelledRows, names: Sequence[str]) -> LabelledRows:
     """The columns of these names alone."""
     kept = np.isin(data.names, names)
     listed = tuple(name for name, keep in zip(data.names, kept, strict=True) if keep)

@@ -38,7 +38,7 @@ from rejoinder.data.judged import JudgedSource
 from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.blend.blend import Blend
 from rejoinder.evaluators.blend.columns import RatedSet, rated_sets
-from rejoinder.evaluators.blend.fitting import choose
+from rejoinder.evaluators.blend.fitting import choose_models
 from rejoinder.evaluators.bounds import Bounds, is_formatted
 from rejoinder.evaluators.familiarity import word_counts
 from rejoinder.folders.saved import write_config
@@ -107,7 +107,7 @@ def _scores_of_sets(evaluator: Evaluator, sets: Sequence[RatedSet], members: Pat
     if isinstance(evaluator, Blend):
         run = TrainingRun(member_scores=members, quiet=True)
         data = evaluator.clone()._labelled(sets, run)
-        return choose(data, evaluator.models, "sets", 0).held_out
+        return choose_models(data, evaluator.models, "sets", 0).held_out
     return _scored(evaluator, [example for each in sets for example in each.examples])
 
 

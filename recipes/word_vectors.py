@@ -26,7 +26,7 @@ from scipy.stats import pearsonr, rankdata, spearmanr
 
 from rejoinder.arrays import Floats
 from rejoinder.text.tokens import tokenise
-from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
+from rejoinder.text.vectors import SHIPPED_VECTORS, WordVectors, load_vectors
 
 CORPORA = ("self_dialogue", "chitchat", "personachat", "topicalchat")  # free for any use
 DIMS, MIN_COUNT, SEED = 50, 3, 1
@@ -163,7 +163,7 @@ def finished(data: Path, settings: Settings) -> WordVectors:
         matrix = matrix - matrix @ main.T @ main
     if settings.smoothing:
         matrix = matrix * (settings.smoothing / (settings.smoothing + counts / counts.sum()))[:, None]
-    return WordVectors.of(words, matrix.astype(np.float16), name=SHIPPED)
+    return WordVectors.of(words, matrix.astype(np.float16), name=SHIPPED_VECTORS)
 
 
 # --- similarity of two texts, as the embedding metrics have it (Liu et al. 2016)
@@ -256,7 +256,7 @@ def print_areas(label: str, vectors: WordVectors, tasks: dict[str, Matching]) ->
 
 
 def judged(data: Path, name: str, dimension: str, most: int) -> pl.DataFrame:
-    """Judged replies with the mean human score; a sample where there are more than `most`."""
+    """Judged replies with the mean rating; a sample where there are more than `most`."""
     rows = read_rows(data / "judged" / f"{name}.jsonl.gz")
     human = pl.col("scores").struct.field(dimension).list.mean().alias("human")
     context = pl.col("context").list.join("\n").alias("context")
@@ -354,8 +354,8 @@ def measure(data: Path, glove: Path | None) -> None:
 def train(data: Path) -> None:
     """Writes the set that comes with the package."""
     vectors = finished(data, CHOSEN)
-    np.save(RESOURCES / f"{SHIPPED}.npy", vectors.matrix, allow_pickle=False)
-    (RESOURCES / f"{SHIPPED}.txt").write_bytes(vectors.vocabulary)
+    np.save(RESOURCES / f"{SHIPPED_VECTORS}.npy", vectors.matrix, allow_pickle=False)
+    (RESOURCES / f"{SHIPPED_VECTORS}.txt").write_bytes(vectors.vocabulary)
     print(f"{len(vectors)} words, digest {vectors.digest}")
 
 

@@ -13,8 +13,8 @@ import rejoinder
 from rejoinder import registry
 
 ORDER = (
-    "_version types errors arrays progress options threads specs stats folders registry show data text metrics "
-    "learning models replies evaluators judge scoring comparing trusting people training service adapters cli"
+    "_version types errors arrays progress options threads specs stats folders registered registry show data text "
+    "metrics learning models replies evaluators judge scoring comparing trusting people training service adapters cli"
 ).split()
 
 MODULE = re.compile(r"rejoinder\.\w+\.[.\w]*")
@@ -91,7 +91,7 @@ def test_strings_that_name_code_stand_in_tables_of_the_registry() -> None:
     tabled = {location for table in TABLES for location in table.values()}
     found = [(path, *place) for path in MODULES for place in locations(path)]
     assert {text for _, _, text in found} == tabled
-    elsewhere = [f"{path.relative_to(ROOT)}:{line}" for path, line, _ in found if path != ROOT / "registry.py"]
+    elsewhere = [f"{path.relative_to(ROOT)}:{line}" for path, line, _ in found if path != ROOT / "registered.py"]
     assert not elsewhere
 
 

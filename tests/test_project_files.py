@@ -61,7 +61,10 @@ def test_every_phony_target_has_a_rule() -> None:
 def test_the_changelog_names_what_python_has() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     (names,) = re.findall(r"Python API ([^.]*)\.", changelog)
-    assert set(re.findall(r"`(\w+)`", names)) <= set(rejoinder.__all__)
+    former = {"meta_evaluate", "distill"}  # as the first version called them
+    with pytest.warns(FutureWarning):
+        assert all(getattr(rejoinder, name) for name in former)
+    assert set(re.findall(r"`(\w+)`", names)) - former <= set(rejoinder.__all__)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -70,7 +73,7 @@ def test_only_what_the_demo_writes_is_ignored(tmp_path: Path) -> None:
     shutil.copy(ROOT / ".gitignore", tmp_path)
     for name, ignored in {
         "report.html": 0,
-        "meta.html": 0,
+        "trust.html": 0,
         "scores.jsonl": 0,
         "docs/report.html": 1,
         "src/scores.py": 1,

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import rejoinder
+from places import DOCS
 from rejoinder import registry
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.metrics.bleu import Bleu
+from rejoinder.registered import REGISTERED
 from rejoinder.registry import ALIASES, METRICS, build, load, metric_class
 
 
@@ -26,6 +28,28 @@ def test_every_registered_name_loads() -> None:
         metric = load(name)
         assert isinstance(metric, rejoinder.Metric)
         assert metric.name == ALIASES.get(name, (name, {}))[0]
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_a_name_has_all_that_its_kind_needs(name: str) -> None:
+    known = REGISTERED[name]
+    scores = known.kind in {"metric", "judge", "evaluator", "shipped", "template"}
+    is_trained = name in registry.trainable_names()
+    assert bool(known.weakness) == scores
+    assert bool(known.group) == is_trained
+    assert bool(known.purpose) == (is_trained or known.kind in {"shipped", "template"})
+    assert bool(known.models) == (known.kind == "template")
+    assert known.place.startswith("rejoinder.") or registry.template_folder(known.place).is_dir()
+    if known.page:
+        assert (DOCS / known.page).is_file()
+
+
+REFERENCE = "".join(path.read_text(encoding="utf-8") for path in sorted((DOCS / "reference").glob("*.md")))
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_a_name_has_a_line_in_the_reference(name: str) -> None:
+    assert f"`{name}`" in REFERENCE
 
 
 def test_an_alias_only_presets_parameters_that_exist() -> None:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 REFUSED = "CallError: this process was forked after its parent had used polars, ONNX Runtime or torch"
 
 START = """
-import multiprocessing, sys
+import multiprocessing, sys, time
 import rejoinder
 
 ROWS = [{"response": f"hi there {n}", "references": ["hi you"], "context": ["hello"]} for n in range(5)]
@@ -74,6 +74,7 @@ def test_the_callers_own_use_of_polars_counts(tmp_path: Path) -> None:
 import polars
 print(*in_children("fork"), sep="\\n")
 polars.DataFrame({"a": range(10_000)}).lazy().sort("a").collect()
+time.sleep(1)  # new threads give themselves their names once they run
 print(*in_children("fork"), sep="\\n")
 """
     if not Path("/proc/self/task").exists():

@@ -7,9 +7,9 @@ import numpy as np
 from papers.adem.study import Study
 from rejoinder.arrays import Bools
 from rejoinder.evaluators.adem.baselines import HUMAN, LEFT_OUT, HumanLikeness
-from rejoinder.trusting.cross_validation import cross_validate, measure
+from rejoinder.trusting.cross_validation import cross_validate, trust_figures
 from rejoinder.trusting.experiments import LabelledSet
-from rejoinder.trusting.study import shown
+from rejoinder.trusting.probing import cell_text
 from rejoinder.types import Scores
 
 GENERIC = 3
@@ -32,11 +32,13 @@ def likeness_rows(study: Study) -> list[list[str]]:
                 resamples=study.resamples,
             )
             (scores,) = result.scores.values()
-            each, _ = measure([scores, np.where(by_models, scores, np.nan)], tested, resamples=study.resamples, seed=0)
+            each, _ = trust_figures(
+                [scores, np.where(by_models, scores, np.nan)], tested, resamples=study.resamples, seed=0
+            )
             area = area_under(scores[by_people], scores[by_models])
             groups = (by_people, by_models, by_models & given_often(tested))
             means = [_mean(scores[group]) for group in groups]
-            rows.append([name, encoder, f"{area:.3f}", *means, *(shown(one.pearson) for one in each)])
+            rows.append([name, encoder, f"{area:.3f}", *means, *(cell_text(one.pearson) for one in each)])
     return rows
 
 

@@ -38,13 +38,13 @@ from rejoinder.evaluators.adem.adem import Adem
 from rejoinder.options import RESAMPLES
 from rejoinder.registry import load
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
-from rejoinder.trusting.cross_validation import leave_one_system_out, measure
+from rejoinder.trusting.cross_validation import leave_one_system_out, trust_figures
 from rejoinder.trusting.experiments import PUBLISHED, LabelledSet
 from rejoinder.trusting.human_scale import of_true_systems
 from rejoinder.trusting.label_curves import label_amounts
-from rejoinder.trusting.probes import length_bias_study as length_bias
-from rejoinder.trusting.probes import spread_study as score_spread
-from rejoinder.trusting.study import ScoredSet, StudyResult, shown
+from rejoinder.trusting.probes import length_bias_probe as length_bias
+from rejoinder.trusting.probes import spread_probe as score_spread
+from rejoinder.trusting.probing import ScoredSet, TableResult, cell_text
 
 SETS = (*SEVERAL_SYSTEMS, "humod")
 SHOWN_EPOCHS = (0, 1, 2, 5, 10, 20, 30)
@@ -219,7 +219,7 @@ def _overlap(study: Study, document: Document) -> None:
         for name, judged in study.read.items():
             column = scores.column(load(METRICS[label]), judged)
             found = bootstrap_correlations(column, judged.human(DIMENSIONS[name]), judged.contexts, study.resamples)
-            cells.append(" / ".join(shown(found[kind][0]) for kind in ("pearson", "spearman")))
+            cells.append(" / ".join(cell_text(found[kind][0]) for kind in ("pearson", "spearman")))
         rows.append([label, *cells])
     document.text(OVERLAP_TEXT)
     document.table(["metric", "Lowe et al., Twitter", *study.read], rows)
@@ -227,10 +227,16 @@ def _overlap(study: Study, document: Document) -> None:
 
 def _table(study: Study, document: Document, tested: LabelledSet, columns: Columns, beside: Beside) -> None:
     """Correlations and standard deviations next to the papers'."""
-    each, _ = measure(list(columns.values()), tested, resamples=study.resamples, seed=0)
+    each, _ = trust_figures(list(columns.values()), tested, resamples=study.resamples, seed=0)
     known = ~np.isnan(tested.human) & ~np.isnan(next(iter(columns.values())))
     rows = [
-        [label, shown(one.pearson), shown(one.spearman), f"{np.nanstd(column[known], ddof=1):.2f}", beside(label)]
+        [
+            label,
+            cell_text(one.pearson),
+            cell_text(one.spearman),
+            f"{np.nanstd(column[known], ddof=1):.2f}",
+            beside(label),
+        ]
         for (label, column), one in zip(columns.items(), each, strict=True)
     ]
     rows.append(["people", "", "", f"{np.std(tested.human[known], ddof=1):.2f}", ""])
@@ -317,7 +323,7 @@ def likeness(study: Study, document: Document) -> None:
 
 
 def _fixed_study(
-    run: Callable[..., StudyResult],
+    run: Callable[..., TableResult],
     study: Study,
     document: Document,
     tested: LabelledSet,

@@ -8,10 +8,10 @@ import numpy as np
 
 from papers.adem.study import COMPONENTS, FOLDS, GAMMA
 from rejoinder.arrays import Floats
-from rejoinder.evaluators.adem.learning import Compared, Descent, Scale, descend
-from rejoinder.evaluators.adem.vectors import Projection, Reading
+from rejoinder.evaluators.adem.learning import ComparedVectors, DescentSettings, PredictionScale, descend
+from rejoinder.evaluators.adem.vectors import ExampleVectors, Projection
 from rejoinder.models.sentence_encoders import sentence_encoder
-from rejoinder.show.figures import Curve
+from rejoinder.show.figures import PlotCurve
 from rejoinder.show.plots import line_plot, standalone
 from rejoinder.stats.correlation import correlate
 from rejoinder.trusting.experiments import LabelledSet
@@ -25,7 +25,7 @@ Epochs = dict[str, list[float]]
 
 def curves(tested: LabelledSet, encoder: str) -> Epochs:
     """Correlations with people on contexts that are not learned from, epoch by epoch; mean over folds."""
-    reading = Reading.of(tested.judged.examples, sentence_encoder(encoder))
+    reading = ExampleVectors.of(tested.judged.examples, sentence_encoder(encoder))
     found: dict[str, list[list[float]]] = {"pearson": [], "spearman": []}
     for part in tested.parts(FOLDS):
         rows = np.concatenate([reading.contexts[part.train], reading.responses[part.train]])
@@ -40,7 +40,7 @@ def curves(tested: LabelledSet, encoder: str) -> Epochs:
 def curve_plot(found: Mapping[str, Epochs]) -> str:
     """One line per encoder and kind of correlation."""
     lines = [
-        Curve(f"{name}, {'r' if kind == 'pearson' else 'rho'}", list(range(len(values))), values)
+        PlotCurve(f"{name}, {'r' if kind == 'pearson' else 'rho'}", list(range(len(values))), values)
         for name, curve in found.items()
         for kind, values in curve.items()
     ]
@@ -48,8 +48,8 @@ def curve_plot(found: Mapping[str, Epochs]) -> str:
     return standalone(str(svg))
 
 
-def _fold(train: Compared, test: Compared) -> Epochs:
-    scale = Scale.of(train)
+def _fold(train: ComparedVectors, test: ComparedVectors) -> Epochs:
+    scale = PredictionScale.of(train)
     curve: Epochs = {"pearson": [], "spearman": []}
 
     def watch(epoch: int, matrices: Floats) -> None:  # noqa: ARG001 - epochs come in their order
@@ -58,10 +58,10 @@ def _fold(train: Compared, test: Compared) -> Epochs:
             values.append(correlate(scores, test.human, kind).coefficient)
 
     # Patience beyond the epochs: the learning rate stays what it is, as far as the curve goes.
-    descend(train, scale, GAMMA, Descent(epochs=EPOCHS, patience=EPOCHS + 1), 0, watch=watch)
+    descend(train, scale, GAMMA, DescentSettings(epochs=EPOCHS, patience=EPOCHS + 1), 0, watch=watch)
     return curve
 
 
-def _compared(points: Floats, reading: Reading, human: Scores) -> Compared:
+def _compared(points: Floats, reading: ExampleVectors, human: Scores) -> ComparedVectors:
     first = reading.references[reading.starts]
-    return Compared(np.stack([points[reading.contexts], points[first]]), points[reading.responses], human)
+    return ComparedVectors(np.stack([points[reading.contexts], points[first]]), points[reading.responses], human)

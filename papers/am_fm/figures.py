@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rejoinder.show.figures import Curve
+from rejoinder.show.figures import PlotCurve
 from rejoinder.show.plots import line_plot, panels, scatter, standalone
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
@@ -48,6 +48,6 @@ def reply_plots(points: Mapping[str, tuple[Pairs, Pairs, Pairs]]) -> str:
     return panels(rows)
 
 
-def _line(name: str, x: Sequence[float], intervals: Sequence[Interval], *, band: bool = True) -> Curve:
+def _line(name: str, x: Sequence[float], intervals: Sequence[Interval], *, band: bool = True) -> PlotCurve:
     low, high = ([row.low for row in intervals], [row.high for row in intervals]) if band else ((), ())
-    return Curve(name, x, [row.estimate for row in intervals], low, high)
+    return PlotCurve(name, x, [row.estimate for row in intervals], low, high)

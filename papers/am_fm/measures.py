@@ -15,7 +15,7 @@ from rejoinder.stats.correlation_intervals import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.rater_intervals import split_half_interval
 from rejoinder.stats.systems import FixedSystems
-from rejoinder.trusting.study import shown
+from rejoinder.trusting.probing import cell_text
 from rejoinder.types import Scores
 
 HEADER = ("", "theirs, r", "ours, r", "ours, rho", "r without S_20", "rho without S_20", "r, one system left out")
@@ -51,7 +51,7 @@ def table_rows(measures: Mapping[str, Measured], published: Mapping[str, float])
         [
             name,
             f"{published[name]:.3f}" if name in published else "",
-            *(shown(each[key]) for key in ("pearson", "spearman", "kept", "kept spearman")),
+            *(cell_text(each[key]) for key in ("pearson", "spearman", "kept", "kept spearman")),
             f"{each['left out'].low:.3f} .. {each['left out'].high:.3f}",
         ]
         for name, each in measures.items()

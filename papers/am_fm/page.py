@@ -54,7 +54,7 @@ from rejoinder.evaluators.am_fm import AmFm
 from rejoinder.metrics.embedding import EmbeddingAverage
 from rejoinder.metrics.pragmatic import Pm
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.study import shown
+from rejoinder.trusting.probing import cell_text
 from rejoinder.types import Example, Scores
 
 LAMBDAS = [round(0.1 * step, 1) for step in range(11)]
@@ -274,7 +274,7 @@ def figure_3(study: Study, document: Document) -> None:
         mine = np.flatnonzero((study.data.judged.systems == name) | (not name))
         human, ratings = study.data.human[mine], study.data.judged.ratings["overall"][mine]
         found = reply_agreement(study.data, mine, (study.total, average))
-        rows.append([role, name, f"{human.mean():.2f}", *map(shown, found)])
+        rows.append([role, name, f"{human.mean():.2f}", *map(cell_text, found)])
         if name:
             both = ((study.total[mine], human), (average[mine], human))
             points[f"{name} ({role})"] = (*both, random_halves(ratings))

@@ -24,7 +24,7 @@ from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.registry import load
 from rejoinder.stats.correlation import correlate
 from rejoinder.trusting.correlations import system_level
-from rejoinder.trusting.study import ScoredSet, shown
+from rejoinder.trusting.probing import ScoredSet, cell_text
 from rejoinder.types import Scores
 
 SECTIONS = ("table_1",)
@@ -153,4 +153,4 @@ def _system_level(judged: JudgedSet, scores: Scores) -> str:
     table = system_level(ScoredSet(judged, "overall", {"metric": scores}))
     if table is None:
         raise DataError("holds fewer than three systems: expected those of DSTC6", file=judged.name)
-    return shown(table.rows[0].measured["pearson"].interval)
+    return cell_text(table.rows[0].measured["pearson"].interval)

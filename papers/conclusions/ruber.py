@@ -52,7 +52,7 @@ CONCLUSIONS = (
         ("Table 2",),
     ),
     Conclusion(
-        "mean s_U rises with the human score, even among true replies",
+        "mean s_U rises with the rating, even among true replies",
         "over all replies, it rises from each fifth to the next in four of six cases, and from the lowest to the "
         "highest in all; there are too few true replies to tell",
         "in part",

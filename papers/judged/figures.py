@@ -10,7 +10,7 @@ from papers.documents import Document
 from rejoinder.arrays import Ints
 from rejoinder.show.plots import scatter
 from rejoinder.stats.raters import half_means
-from rejoinder.trusting.study import StudyResult, shown
+from rejoinder.trusting.probing import TableResult, cell_text
 from rejoinder.types import Scores
 
 MOST_DOTS = 250
@@ -47,12 +47,12 @@ def people_against_people(ratings: Scores) -> str:
     )
 
 
-def add_study(document: Document, result: StudyResult | None, columns: Sequence[str] = ()) -> None:
+def add_study(document: Document, result: TableResult | None, columns: Sequence[str] = ()) -> None:
     """The table of a study, or some of its columns, and its findings."""
     if result is None:
         document.text("There are too few replies for it.")
         return
     places = [result.header.index(name) for name in columns or result.header]
-    rows = [[shown(row[place]) for place in places] for row in result.rows]
+    rows = [[cell_text(row[place]) for place in places] for row in result.rows]
     document.table([result.header[place] for place in places], rows)
-    document.text("\n".join(f"- {finding}" for finding in result.findings))
+    document.text("\n".join(f"- {finding}" for finding in result.sentences))

@@ -17,8 +17,8 @@ from papers.published.liu2016 import CORPORA, TABLE_3, TABLE_4, TABLE_5
 from rejoinder.options import RESAMPLES
 from rejoinder.show.plots import panels
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
-from rejoinder.trusting.probes import length_bias_study as length_bias
-from rejoinder.trusting.study import ScoredSet, shown
+from rejoinder.trusting.probes import length_bias_probe as length_bias
+from rejoinder.trusting.probing import ScoredSet, cell_text
 
 SETS = (
     "zhao2020_dailydialog",
@@ -118,8 +118,8 @@ def table_3(study: Study, document: Document) -> None:
     for name, found in measured.items():
         best = max(found, key=lambda label: found[label].pearson.estimate)
         halves = people[name].pearson
-        beside = "" if np.isnan(halves.estimate) else f"; two halves of the raters reach {shown(halves)}"
-        sentences.append(f"- {name}: the best metric is {best}, at {shown(found[best].pearson)} Pearson{beside}.")
+        beside = "" if np.isnan(halves.estimate) else f"; two halves of the raters reach {cell_text(halves)}"
+        sentences.append(f"- {name}: the best metric is {best}, at {cell_text(found[best].pearson)} Pearson{beside}.")
     document.text("The paper finds that no metric comes near the agreement of people. Here:", "\n".join(sentences))
 
 

@@ -21,7 +21,7 @@ from rejoinder.evaluators.ruber.ruber import Ruber
 from rejoinder.registry import load
 from rejoinder.trusting.cross_validation import cross_validate, merged_systems
 from rejoinder.trusting.experiments import PUBLISHED, Folds
-from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.probing import ScoredSet
 from rejoinder.types import Example, Scores
 
 ADEM, RUBER, DEFAULT, BLEND = "ADEM", "RUBER", "default@1", "blend"

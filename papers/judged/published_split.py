@@ -15,8 +15,8 @@ from papers.ruber.models import TUNED, Replies, by_split
 from rejoinder.arrays import Bools
 from rejoinder.trusting.experiments import PUBLISHED
 from rejoinder.trusting.human_scale import of_true_systems
-from rejoinder.trusting.robustness import noise_study as noise
-from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.probing import ScoredSet
+from rejoinder.trusting.robustness import noise_probe as noise
 from rejoinder.trusting.transfer import transfer
 from rejoinder.types import Scores
 

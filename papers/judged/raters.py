@@ -22,7 +22,7 @@ from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.rater_intervals import alpha_interval
 from rejoinder.stats.resampling import bootstrap_chunks, group_codes
 from rejoinder.trusting.cross_validation import merged_systems
-from rejoinder.trusting.study import shown
+from rejoinder.trusting.probing import cell_text
 from rejoinder.types import Scores
 
 SETS = ("zhao2020_dailydialog", "zhao2020_personachat", "usr_personachat", "humod")
@@ -98,7 +98,7 @@ def agreement(read: Read, document: Document) -> None:
         for dimension, ratings in judged.ratings.items():
             counts = [f"{len(ratings):,}", f"{int((~np.isnan(ratings)).sum()):,}"]
             kappa = interval_text(kappa_interval(ratings, judged.contexts), 2)
-            alpha = shown(alpha_interval(ratings, groups=judged.contexts))
+            alpha = cell_text(alpha_interval(ratings, groups=judged.contexts))
             rows.append([name, dimension, *counts, kappa, alpha])
     document.text(AGREEMENT_TEXT)
     document.table(["set", "question", "replies", "ratings", "kappa", "alpha"], rows)
@@ -151,7 +151,7 @@ def outliers(read: Read, document: Document) -> None:
         kept = judged.without_outliers()
         for dimension in judged.ratings:
             both = [each.ratings[dimension] for each in (judged, kept)]
-            alphas = [shown(alpha_interval(ratings, groups=judged.contexts)) for ratings in both]
+            alphas = [cell_text(alpha_interval(ratings, groups=judged.contexts)) for ratings in both]
             rows.append([name, dimension, *alphas, *(f"{int((~np.isnan(ratings)).sum()):,}" for ratings in both)])
     document.text(OUTLIERS_TEXT)
     document.table(["set", "question", "alpha", "without outliers", "ratings", "without outliers"], rows)

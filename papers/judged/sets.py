@@ -15,7 +15,7 @@ from rejoinder.learning.data import examples_digest
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.options import RESAMPLES
 from rejoinder.registry import load
-from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.probing import ScoredSet
 from rejoinder.types import Scores
 
 METRICS: Mapping[str, str] = {

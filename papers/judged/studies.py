@@ -25,9 +25,9 @@ from rejoinder.trusting.correlations import system_level
 from rejoinder.trusting.experiments import PUBLISHED
 from rejoinder.trusting.human_scale import of_true_systems
 from rejoinder.trusting.label_curves import low_resource
-from rejoinder.trusting.probes import missed_replies_study as missed_replies
-from rejoinder.trusting.probes import spread_study as spread
-from rejoinder.trusting.study import ScoredSet, shown
+from rejoinder.trusting.probes import missed_replies_probe as missed_replies
+from rejoinder.trusting.probes import spread_probe as spread
+from rejoinder.trusting.probing import ScoredSet, cell_text
 from rejoinder.types import Scores
 
 GUPTA = "gupta2019_dailydialog"
@@ -166,7 +166,7 @@ def systems(study: Study, document: Document) -> None:
 def _over_systems(scored: ScoredSet) -> dict[str, str]:
     """Metric -> its correlation with people over the means of systems; empty if there are fewer than three systems."""
     table = system_level(scored)
-    return {each.metric: shown(each.measured["pearson"].interval) for each in table.rows} if table else {}
+    return {each.metric: cell_text(each.measured["pearson"].interval) for each in table.rows} if table else {}
 
 
 def replies(study: Study, document: Document) -> None:

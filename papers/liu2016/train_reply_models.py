@@ -25,7 +25,7 @@ from papers.reply_models.recall import recall
 from rejoinder.data.dialogues import DialogueSource
 from rejoinder.learning.run import PRECISIONS, TrainingRun
 from rejoinder.metrics.diversity import Distinct
-from rejoinder.models.language_model import Likelihood
+from rejoinder.models.language_model import DialogueLikelihood
 from rejoinder.registry import build_trainable, load, trainable_class
 from rejoinder.replies.base import Decoding, ReplyModel
 from rejoinder.replies.corpus import Retrieval
@@ -173,7 +173,7 @@ def _figures(
     )
 
 
-def _likelihood(model: Any, valid: Sequence[Dialogue]) -> Likelihood | None:
+def _likelihood(model: Any, valid: Sequence[Dialogue]) -> DialogueLikelihood | None:
     """Of the replies; for skip-thought of each turn's two neighbours; None for a model that retrieves."""
     if isinstance(model, Retrieval):
         return None

@@ -95,7 +95,7 @@ RUBER = Paper(
         ),
         Item(
             "Figure 1",
-            "mean s_U by fifth of human scores",
+            "mean s_U by fifth of ratings",
             State.OTHER_DATA,
             f"zhao2020, all replies, {_IN_PLACE}; the paper has true replies only",
             _PAGE,

@@ -140,7 +140,7 @@ ZHAO2020 = Paper(
         Item("Table 4", "from one corpus to another", State.SAME_DATA, _BOTH, _STUDIES, "table_4", TABLE_4),
         Item("Table 5", "how Krippendorff's alpha is read", State.NOTHING_MEASURED, "rules of thumb"),
         Item("Table 6", "training settings", State.NOTHING_MEASURED, "a list of training settings", table=TABLE_6),
-        Item("Figure 1", "human scores, overall and by source", State.SAME_DATA, _REPLIES, "rater-figures", "sources"),
+        Item("Figure 1", "ratings, overall and by source", State.SAME_DATA, _REPLIES, "rater-figures", "sources"),
         Item(
             "Figure 2",
             "agreement by amount of labels",

@@ -13,11 +13,11 @@ from papers.reply_models.recall import Recall, recall
 from rejoinder.arrays import Floats
 from rejoinder.data.negatives import Place, places_of
 from rejoinder.metrics.base import ScoreWarning
-from rejoinder.models.language_model import Likelihood
+from rejoinder.models.language_model import DialogueLikelihood
 from rejoinder.registry import load
 from rejoinder.replies.corpus import Retrieval
 from rejoinder.replies.neural import NeuralReplyModel
-from rejoinder.replies.pool import System
+from rejoinder.replies.pool import PoolSystem
 from rejoinder.replies.recurrent import RecurrentReplyModel
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import linear_interval, mean_intervals
@@ -35,7 +35,7 @@ class Predicted:
 
     perplexity: Interval
     """Over the tokens that all recurrent models share; an upper bound for a model with a latent variable."""
-    found: Likelihood
+    found: DialogueLikelihood
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ def random_row(corpus: Corpus) -> Row:
     return _scored("random reply", RANDOM, corpus, replies)
 
 
-def model_row(system: System, corpus: Corpus, trained_on: tuple[str, ...]) -> Row:
+def model_row(system: PoolSystem, corpus: Corpus, trained_on: tuple[str, ...]) -> Row:
     """A model's replies to the contexts, its ranking of candidates if it retrieves, its perplexity if it writes."""
     contexts, true = [one.context for one in corpus.places], [one.response for one in corpus.places]
     model = system.model
@@ -139,7 +139,7 @@ def _predicted(model: NeuralReplyModel, corpus: Corpus) -> Predicted | None:
         corpus.tokens = np.array([one.tokens for one in each], np.float64)
     nats = np.array([one.words + one.kl for one in each])
     mean = linear_interval(nats, corpus.tokens)
-    whole = Likelihood(
+    whole = DialogueLikelihood(
         sum(one.words for one in each),
         sum(one.kl for one in each),
         int(corpus.tokens.sum()),

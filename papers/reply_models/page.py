@@ -26,7 +26,7 @@ from papers.reply_models.measures import (
 )
 from rejoinder.errors import CallError
 from rejoinder.registry import load
-from rejoinder.replies.pool import System, systems_of
+from rejoinder.replies.pool import PoolSystem, pool_systems
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
 from rejoinder.types import Example
@@ -109,7 +109,7 @@ def _measured(inputs: Inputs, settings: Settings) -> Corpus:
     known = {other: _some_contexts(inputs, other) for other in CORPORA}
     for folder in _folders(inputs.models / FOLDER / name):
         started = monotonic()
-        [system] = systems_of([f"{folder.name}={folder}"])
+        [system] = pool_systems([f"{folder.name}={folder}"])
         corpus.rows.append(model_row(system, corpus, _trained_on(system, known)))
         inputs.say(f"{name}: {system.name} in {monotonic() - started:.0f} s")
     return corpus
@@ -129,7 +129,7 @@ def _some_contexts(inputs: Inputs, corpus: str) -> list[Example]:
     return [Example(one.id, one.turns[:-1], one.turns[-1]) for one in some if len(one.turns) > 3]
 
 
-def _trained_on(system: System, contexts: dict[str, list[Example]]) -> tuple[str, ...]:
+def _trained_on(system: PoolSystem, contexts: dict[str, list[Example]]) -> tuple[str, ...]:
     shares = {name: float(system.model.trained_contexts.holds(some).mean()) for name, some in contexts.items() if some}
     return tuple(name + (" (part)" if share < MOST else "") for name, share in shares.items() if share > SOME)
 

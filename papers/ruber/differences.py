@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from papers.ruber.models import SETS, TUNED
 from papers.ruber.study import Study
-from rejoinder.trusting.study import shown
+from rejoinder.trusting.probing import cell_text
 
 BLENDS = ("min", "geometric", "arithmetic")
 """All blends except max."""
@@ -34,7 +34,7 @@ def difference_rows(study: Study) -> list[list[str]]:
                 ("arithmetic", TUNED[1]),
             )
             found = [study.compared(corpus, (encoder, first), (encoder, second)) for first, second in pairs]
-            rows.append([corpus, encoder, *(shown(each.difference) for each in found)])
+            rows.append([corpus, encoder, *(cell_text(each.difference) for each in found)])
     return rows
 
 
@@ -51,5 +51,5 @@ def target_rows(study: Study) -> list[list[str]]:
     for corpus in SETS if {"GRU", "MiniLM"} <= set(study.encoders) else ():
         difference = study.compared(corpus, ("GRU", "s_U"), ("MiniLM", "s_U")).difference
         clear = "yes" if difference.low > 0 else "no"
-        rows.append([f"MiniLM's s_U clearly above the GRU's, {corpus}", clear, shown(difference)])
+        rows.append([f"MiniLM's s_U clearly above the GRU's, {corpus}", clear, cell_text(difference)])
     return rows

@@ -23,10 +23,10 @@ from papers.ruber.study import QUANTILES, Study, check_encoders
 from papers.ruber.trainings import trainings
 from papers.ruber.transfer import transfer_rows
 from rejoinder.options import RESAMPLES
-from rejoinder.show.figures import Curve
+from rejoinder.show.figures import PlotCurve
 from rejoinder.show.plots import line_plot, standalone
 from rejoinder.show.text import p_text
-from rejoinder.trusting.study import shown
+from rejoinder.trusting.probing import cell_text
 from rejoinder.types import Scores
 
 PARTS = ("s_R", "s_U", "arithmetic")
@@ -46,7 +46,7 @@ INTRODUCTION = """\
 
 This page shows how well RUBER (Tao et al. 2018) agrees with people on the replies that Zhao et al. 2020 had judged: 900
 replies to 100 contexts of DailyDialog, and 900 to 149 contexts of PersonaChat, with four raters per reply. (Two pairs
-of the 149 differ only in punctuation. Learning studies, whose folds keep such contexts together, count 147.) r is
+of the 149 differ only in punctuation. Experiments, whose folds keep such contexts together, count 147.) r is
 Pearson's and rho Spearman's correlation. Brackets are 95 % intervals over contexts. [ruber.md](../reference/ruber.md)
 says what RUBER is and how it is trained; [ruber-transfer.md](ruber-transfer.md) tests it on the corpus that it was not
 trained on.
@@ -95,13 +95,13 @@ scale from 0 to 1. Those that Zhao et al. print for s_U and for the blend are to
 1 to 5, which is likely theirs, ours would be four times as large."""
 
 FIGURE_1_TEXT = """\
-## s_U by human score
+## s_U by rating
 
-As in Figure 1 of Tao et al., replies are divided by their human score into five groups of equal size, lowest first; the
+As in Figure 1 of Tao et al., replies are divided by their rating into five groups of equal size, lowest first; the
 figure shows the mean s_U of each group. The paper uses true replies only, of which there are too few here, and gives no
 numbers.
 
-![mean s_U by fifth of human scores](ruber-quantiles.svg)"""
+![mean s_U by fifth of ratings](ruber-quantiles.svg)"""
 
 DIFFERENCES_TEXT = """\
 ## Blends, parts and labels
@@ -175,7 +175,7 @@ def _row(
     """Correlations with people over all replies, and over the published test replies."""
     everything, split = columns
     both, tested = study.agreement(everything, replies), study.agreement_on_test(split, replies)
-    ours = [shown(each) for found in (both, tested) for each in (found.pearson, found.spearman)]
+    ours = [cell_text(each) for found in (both, tested) for each in (found.pearson, found.spearman)]
     return [*names, *ours, theirs.text() if theirs else ""]
 
 
@@ -203,7 +203,7 @@ def encoders(study: Study, document: Document) -> None:
         for encoder in others:
             for score in ("s_U", "arithmetic", *TUNED):
                 found = study.compared(corpus, (first, score), (encoder, score))
-                rows.append([corpus, encoder, score, shown(found.difference), p_text(found.p_value)])
+                rows.append([corpus, encoder, score, cell_text(found.difference), p_text(found.p_value)])
     if rows:
         document.text(ENCODERS_TEXT)
         document.table(["set", "encoder", "score", f"r above the {first}'s", "p"], rows)
@@ -228,7 +228,7 @@ def without_true(study: Study, document: Document) -> None:
             found = study.agreement(column, replies, used)
             theirs = [zhao2020.TABLE_1.column(f"{part}: {kind}")[ZHAO_ROWS[score]] for kind in ("Pearson", "SD")]
             cells += [
-                shown(found.pearson),
+                cell_text(found.pearson),
                 f"{np.nanstd(column[used]):.2f}",
                 " / ".join(map("{:.2f}".format, theirs)),
             ]
@@ -242,15 +242,15 @@ def without_true(study: Study, document: Document) -> None:
 
 
 def figure_1(study: Study, document: Document) -> None:
-    """Mean s_U by fifth of human scores."""
+    """Mean s_U by fifth of ratings."""
     lines, rows = [], []
     short = {"DailyDialog": "DD", "PersonaChat": "PC"}
     for corpus in study.replies:
         for encoder in study.encoders:
             means = study.quantiles(corpus, encoder)
-            lines.append(Curve(f"{short[corpus]} {encoder}", range(1, QUANTILES + 1), means))
+            lines.append(PlotCurve(f"{short[corpus]} {encoder}", range(1, QUANTILES + 1), means))
             rows.append([corpus, encoder, *(f"{mean:.3f}" for mean in means)])
-    svg = line_plot(lines, label="mean s_U by human score", x_label="fifth of human scores", y_label="mean s_U")
+    svg = line_plot(lines, label="mean s_U by rating", x_label="fifth of ratings", y_label="mean s_U")
     document.text(FIGURE_1_TEXT)
     document.figure("ruber-quantiles", standalone(str(svg)))
     document.table(["set", "encoder", *map(str, range(1, QUANTILES + 1))], rows)

@@ -103,7 +103,7 @@ class Study:
         return agreement(column[used], human[used], replies.judged.contexts[used], self.resamples)
 
     def quantiles(self, corpus: str, encoder: str) -> list[float]:
-        """The mean s_U in each fifth of the human scores, lowest first."""
+        """The mean s_U in each fifth of the ratings, lowest first."""
         order = np.argsort(self.replies[corpus].human, kind="stable")
         column = self.column(corpus, encoder, "s_U")
         return [float(np.nanmean(column[part])) for part in np.array_split(order, QUANTILES)]

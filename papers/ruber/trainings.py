@@ -37,7 +37,7 @@ def trainings(study: Study, document: Document) -> None:
     document.text(f"Settings of all: {shared(models.values())}. {SIZES_SENTENCE}")
     if document.name == TUNED_PAGE:
         tuning = shared(models.values(), ("label_epochs", "label_rate"))
-        document.text(f"Tuning on human scores: {tuning}, batches of {LABEL_BATCH}.")
+        document.text(f"Tuning on ratings: {tuning}, batches of {LABEL_BATCH}.")
 
 
 def sizes(model: Ruber) -> tuple[str, str, str]:

@@ -15,14 +15,14 @@ from papers.ruber.baselines import BASELINES, baselines
 from papers.ruber.models import OTHER, PRETRAINED, SETS, Models
 from papers.ruber.study import Study, check_encoders
 from papers.ruber.trainings import trainings
-from rejoinder.trusting.study import shown
+from rejoinder.trusting.probing import cell_text
 
 SCORES = ("s_R", "s_U", "min", "geometric", "arithmetic", "max")
 
 INTRODUCTION = """\
 # RUBER from one corpus to another
 
-RUBER (Tao et al. 2018) learns from dialogues without human scores. How much does it lose on replies from a corpus that
+RUBER (Tao et al. 2018) learns from dialogues without ratings. How much does it lose on replies from a corpus that
 it was not trained on? Table 4 of Tao et al. goes from Douban to Baidu Tieba, neither of which is public with human
 scores. Table 4 of Zhao et al. 2020 goes from DailyDialog to PersonaChat and back, on the judged replies that are used
 here. r is Pearson's and rho Spearman's correlation with the mean of all ratings over 900 replies; brackets are 95 %
@@ -95,7 +95,7 @@ def transfer_rows(study: Study, corpus: str, scores: Sequence[str]) -> list[list
             found = study.compared_on(corpus, own, other)
             on_test = study.agreement_on_test(other, replies).text(2)
             theirs = published.text() if score == "arithmetic" and encoder != "MiniLM" else ""
-            ours = (f"{found.correlation_a:.3f}", f"{found.correlation_b:.3f}", shown(found.difference))
+            ours = (f"{found.correlation_a:.3f}", f"{found.correlation_b:.3f}", cell_text(found.difference))
             rows.append([encoder, score, *ours, on_test, theirs])
     return rows
 

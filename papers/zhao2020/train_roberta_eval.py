@@ -31,13 +31,13 @@ from rejoinder.data.dialogues import DialogueSource
 from rejoinder.data.judged import JudgedSet, read_judged
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.encoder.model import PRESETS
-from rejoinder.evaluators.encoder.stages import RankingStage, RegressionStage
+from rejoinder.evaluators.encoder.stages import EncoderRankingStage, EncoderRegressionStage
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.encoder.training import ranking_stage, regression_stage, start_model
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.loop import Outcome, train
-from rejoinder.learning.run import PRECISIONS, TrainingRun, Validation, checkpoints_in
+from rejoinder.learning.loop import StageOutcome, run_stage
+from rejoinder.learning.run import PRECISIONS, StageValidation, TrainingRun, checkpoints_in
 from rejoinder.learning.schedules import Schedule
 from rejoinder.stats.correlation import pearson, spearman
 from rejoinder.types import Scores
@@ -76,7 +76,7 @@ def rank(arguments: argparse.Namespace) -> None:
     clock = Clock(checkpoints)
     watched = {_name(path): _sample(_part(path, "train"), WATCHED) for path in arguments.judged}
 
-    def record(found: Validation) -> None:
+    def record(found: StageValidation) -> None:
         row: dict[str, Any] = {"stage": "rank", **clock.read(found.step), "ranking accuracy": found.figure}
         evaluator.with_model(model, data)
         for name, judged in watched.items():
@@ -107,7 +107,7 @@ def label(arguments: argparse.Namespace) -> None:
     clock = Clock(checkpoints)
     about = {"start": arguments.start.name, "judged": _name(arguments.judged), "labels": len(learned)}
 
-    def record(found: Validation) -> None:
+    def record(found: StageValidation) -> None:
         ended = found.finished and found.step != arguments.steps  # by the rule of the settings
         measured = {"validation": found.figure, "validation loss": found.loss, "ended": ended}
         _record(arguments.output, {"stage": "label", **about, **clock.read(found.step), **measured})
@@ -125,12 +125,12 @@ def label(arguments: argparse.Namespace) -> None:
 
 def _train(
     model: TorchModel,
-    stage: RankingStage | RegressionStage,
+    stage: EncoderRankingStage | EncoderRegressionStage,
     schedule: Schedule,
     arguments: argparse.Namespace,
     checkpoints: Path,
-    record: Callable[[Validation], None],
-) -> Outcome:
+    record: Callable[[StageValidation], None],
+) -> StageOutcome:
     """Train a stage; there is one checkpoint per validation, since only then are its minutes known."""
     run = TrainingRun(
         checkpoints=checkpoints,
@@ -141,7 +141,7 @@ def _train(
         on_validation=record,
     )
     schedule = replace(schedule, most_steps=arguments.steps)
-    return train(model, stage, schedule, 0, run, Checkpoints.of(run, stage.name))
+    return run_stage(model, stage, schedule, 0, run, Checkpoints.of(run, stage.name))
 
 
 def _save(evaluator: Encoder, folder: Path) -> None:

@@ -32,11 +32,11 @@ from rejoinder.data.dialogues import DialogueSource
 from rejoinder.errors import RejoinderError
 from rejoinder.evaluators.calibration import FEWEST_CONTEXTS, HIGHEST, LOWEST, Calibration, assess
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.evaluators.encoder.model import Model
+from rejoinder.evaluators.encoder.model import EncoderModel
 from rejoinder.evaluators.encoder.networks import BranchEncoder
 from rejoinder.evaluators.encoder.reading import FEATURES
-from rejoinder.evaluators.encoder.replay import TRUE, candidates_of, kind_of, replay_of
-from rejoinder.evaluators.encoder.stages import DistillStage, LossWeights, RegressionStage, by_context
+from rejoinder.evaluators.encoder.replay import TRUE, candidate_kind, candidates_of, replay_of
+from rejoinder.evaluators.encoder.stages import DistillStage, EncoderRegressionStage, LossWeights, by_context
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.encoder.training import in_batch_stage, standardise_features, start_model
 from rejoinder.evaluators.ensemble import Ensemble
@@ -45,7 +45,7 @@ from rejoinder.folders.outputs import write_text
 from rejoinder.folders.saved import WEIGHTS
 from rejoinder.learning.checkpoints import Checkpoints, interpolated, plain_state
 from rejoinder.learning.data import TrainingData, fold_of_groups
-from rejoinder.learning.loop import Stage, train
+from rejoinder.learning.loop import Stage, run_stage
 from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.schedules import Schedule
 from rejoinder.metrics.base import Metric
@@ -184,7 +184,7 @@ class Recipe:
         return self.save(model, folder)
 
     def learn_labels(self, model: TorchModel, items: Sequence[Label], name: str) -> None:
-        """Step 5: human scores, among replies that keep theirs; then part of the way back."""
+        """Step 5: ratings, among replies that keep theirs; then part of the way back."""
         table, seed = self.settings["labels"], self.settings["seed"]
         before, pairs = plain_state(model.network), [item.pair for item in items]
         replay = replay_of(model, self.dialogues, table["replay"], seed + 1)
@@ -192,7 +192,7 @@ class Recipe:
         weights = np.concatenate([set_weights(items), np.ones(len(replay.pairs))])
         pairs += replay.pairs
         groups, rate = by_context(pairs, [range(len(pairs))]), self.settings["student"]["head_rate"]
-        stage = RegressionStage(model, pairs, wanted, groups, [], seed, rate, weights)
+        stage = EncoderRegressionStage(model, pairs, wanted, groups, [], seed, rate, weights)
         self.train(model, stage, table["schedule"], name)
         model.network.load_state_dict(interpolated(before, plain_state(model.network), table["kept"]))
         add_to_blend(model, self.settings["student"]["blend"], table["blend"])
@@ -261,7 +261,7 @@ class Recipe:
     def train(self, model: TorchModel, stage: Stage, schedule: Mapping[str, Any], name: str) -> None:
         """Train a step, from its checkpoints if there are any."""
         run = self.run(name)
-        train(model, stage, Schedule(**schedule), self.settings["seed"], run, Checkpoints.of(run, name))
+        run_stage(model, stage, Schedule(**schedule), self.settings["seed"], run, Checkpoints.of(run, name))
         shutil.rmtree(self.work / "checkpoints" / name, ignore_errors=True)
 
 
@@ -281,7 +281,7 @@ class Corrected(Metric):
     def score_batch(self, batch: Batch) -> Scores:
         """From 1 to 5."""
         scores, highest = self.teacher.score_batch(batch), dict(self.ceilings)
-        kinds = [kind_of(example) for example in batch.examples]
+        kinds = [candidate_kind(example) for example in batch.examples]
         scores = scores + self.bonus * np.array([kind == TRUE for kind in kinds])
         corrected: Scores = np.minimum(scores, [highest.get(kind, self.range[1]) for kind in kinds])
         return corrected
@@ -301,7 +301,7 @@ def out_of_fold_rows(items: Sequence[Label], scores: Scores, fold: int) -> str:
     return "".join(lines)
 
 
-def add_to_blend(model: Model, blend: Mapping[str, float], times: float = 1.0) -> None:
+def add_to_blend(model: EncoderModel, blend: Mapping[str, float], times: float = 1.0) -> None:
     """Let some features count for more than was learned: the student follows its teacher too closely where people do
     not. How much was chosen on development sets."""
     if not (isinstance(model, TorchModel) and isinstance(model.network, BranchEncoder)):
@@ -312,7 +312,7 @@ def add_to_blend(model: Model, blend: Mapping[str, float], times: float = 1.0) -
 
 
 def calibration_of(items: Sequence[Label], scores: Scores) -> Calibration | None:
-    """From scores of models that did not see the reply's dialogue to human scores; None where there are too few."""
+    """From scores of models that did not see the reply's dialogue to ratings; None where there are too few."""
     rated = [row for row, item in enumerate(items) if item.rated]
     human, groups = [items[row].human for row in rated], ["\n".join(items[row].example.context) for row in rated]
     if len(set(groups)) < 2 * FEWEST_CONTEXTS:  # a fold is held out, and folds within the rest

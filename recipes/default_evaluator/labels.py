@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from rejoinder.arrays import Ints
-from rejoinder.data.contexts import bare, context_groups
-from rejoinder.data.dialogues import Pair, pair_of
+from rejoinder.data.contexts import bare_text, context_groups
+from rejoinder.data.dialogues import ReplyInContext, pair_of
 from rejoinder.data.judged import JudgedSource
 from rejoinder.evaluators.calibration import observed_scale, on_our_scale
 from rejoinder.learning.data import held_out, labels
@@ -25,7 +25,7 @@ LONG_ENOUGH = 20
 
 @dataclass(frozen=True)
 class Label:
-    """A reply with its human score."""
+    """A reply with its rating."""
 
     set: str
     example: Example
@@ -35,7 +35,7 @@ class Label:
     """Whether people rated it; otherwise the label follows from how the reply was made."""
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> ReplyInContext:
         """What the model reads."""
         return pair_of(self.example)
 
@@ -103,6 +103,6 @@ def set_weights(items: Sequence[Label]) -> Scores:
 
 def _dialogue_keys(example: Example) -> list[str]:
     """What identifies the dialogue: each two neighbouring turns, and the last turn, where they are long enough."""
-    turns = [bare(turn) for turn in example.context]
+    turns = [bare_text(turn) for turn in example.context]
     keys = [*("\n".join(pair) for pair in pairwise(turns)), turns[-1]]
     return [key for key in keys if len(key) > LONG_ENOUGH] or ["\n".join(turns)]

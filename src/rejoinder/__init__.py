@@ -40,10 +40,9 @@ if TYPE_CHECKING:
     from rejoinder.replies.pool import Replies, generate
     from rejoinder.scoring.cards import MetricCard, MetricList, describe
     from rejoinder.scoring.check import DataCheck, check
-    from rejoinder.scoring.costs import judge_costs
     from rejoinder.scoring.doctor import Installation, doctor
     from rejoinder.scoring.reported import read_scores
-    from rejoinder.scoring.score import score
+    from rejoinder.scoring.score import judge_costs, score
     from rejoinder.scoring.table import ScoreTable
     from rejoinder.service.serve import serve
     from rejoinder.show.plots import Figure
@@ -53,9 +52,9 @@ if TYPE_CHECKING:
     from rejoinder.trusting.experiment import experiment
     from rejoinder.trusting.pooled import PooledTrust
     from rejoinder.trusting.trust import Trust, trust
-    from rejoinder.types import Dialogue, Example, JudgedExample, Judgement
+    from rejoinder.types import Dialogue, Example, JudgedExample, Rating
 
-_HOMES = {
+_MODULES = {
     "Calibrated": "training.calibrate",
     "CallError": "errors",
     "Comparison": "comparing.comparison",
@@ -71,7 +70,6 @@ _HOMES = {
     "History": "comparing.history",
     "Installation": "scoring.doctor",
     "JudgedExample": "types",
-    "Judgement": "types",
     "LabelSample": "people.sample",
     "LeakageError": "errors",
     "Metric": "metrics.base",
@@ -85,6 +83,7 @@ _HOMES = {
     "PrecisionPlan": "people.plan",
     "Preferences": "comparing.preferences",
     "RaterAgreement": "people.agreement",
+    "Rating": "types",
     "ReferencePoint": "evaluators.reference_points",
     "RejoinderError": "errors",
     "Replies": "replies.pool",
@@ -103,7 +102,7 @@ _HOMES = {
     "experiment": "trusting.experiment",
     "generate": "replies.pool",
     "history": "comparing.history",
-    "judge_costs": "scoring.costs",
+    "judge_costs": "scoring.score",
     "load": "registry",
     "new_study": "people.opened",
     "open_study": "people.opened",
@@ -136,7 +135,6 @@ __all__ = [
     "History",
     "Installation",
     "JudgedExample",
-    "Judgement",
     "LabelSample",
     "LeakageError",
     "Metric",
@@ -150,6 +148,7 @@ __all__ = [
     "PrecisionPlan",
     "Preferences",
     "RaterAgreement",
+    "Rating",
     "ReferencePoint",
     "RejoinderError",
     "Replies",
@@ -191,6 +190,7 @@ _FORMER = {
     "AgreementReport": ("RaterAgreement", "people.agreement:RaterAgreement"),
     "CalibrationReport": ("Calibrated", "training.calibrate:Calibrated"),
     "GeneratedReplies": ("Replies", "replies.pool:Replies"),
+    "Judgement": ("Rating", "types:Rating"),
     "MetaAnalysis": ("PooledTrust", "trusting.pooled:PooledTrust"),
     "MetaReport": ("Trust", "trusting.trust:Trust"),
     "PairwiseReport": ("PairwisePreferences", "comparing.pairwise:PairwisePreferences"),
@@ -213,8 +213,8 @@ def __getattr__(name: str) -> Any:
         present, place = _FORMER[name]
         text = f"rejoinder.{name} is now rejoinder.{present}; the old name goes with version 0.3"
         warn(text, FutureWarning, stacklevel=2)
-    elif name in _HOMES:
-        place = f"{_HOMES[name]}:{name}"
+    elif name in _MODULES:
+        place = f"{_MODULES[name]}:{name}"
     else:
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
     module, _, attribute = place.partition(":")

@@ -35,7 +35,7 @@ MOST_JOBS = 1024
 RESAMPLES = 1000
 """Bootstrap resamples for each interval."""
 LEVEL = 0.9
-"""The share of a calibrated evaluator's intervals that should contain the human score."""
+"""The share of a calibrated evaluator's intervals that should contain the rating."""
 CANDIDATE_CONTEXTS = 5000
 """Contexts of the dialogues that replies are made for, at most, when an evaluator is distilled."""
 
@@ -326,15 +326,14 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
 def bound_to(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
     """The arguments of a call of a verb, checked."""
     signature, checks = _checks(inspect.unwrap(function))
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
-    for name in () if takes_any else kwargs.keys() - signature.parameters.keys():
-        known = [
-            name for name, each in signature.parameters.items() if each.kind in _SINGLE and name not in {"self", "cls"}
-        ]
-        raise UnknownNameError(f"argument of {function.__name__}:", name, set(known) - {"self", "cls"})
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
+        parameters = signature.parameters
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        for name in () if takes_any else kwargs.keys() - parameters.keys():
+            known = {name for name, each in parameters.items() if each.kind in _SINGLE} - {"self", "cls"}
+            raise UnknownNameError(f"argument of {function.__name__}:", name, known) from None
         raise CallError(f"{function.__name__}: {error}") from None
     for name, check in checks.items():
         if name in bound.arguments:
@@ -344,7 +343,7 @@ def bound_to(function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[
 
 @cache  # at the first call, so that importing a function evaluates nothing
 def _checks(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Check]]:
-    signature, names = inspect.signature(function), _Names(function.__globals__)
+    signature, names = inspect.signature(function), _AnnotationNames(function.__globals__)
     checks = {
         name: parameter(name, _value(each.annotation, names)).check
         for name, each in signature.parameters.items()
@@ -356,14 +355,14 @@ def _checks(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, 
 # Annotations, as Python has them (text, by `from __future__ import annotations`) and as the source has them.
 
 
-class _Names(dict[str, Any]):
+class _AnnotationNames(dict[str, Any]):
     """What names in annotations mean: those given, those of this file and of Python; all others are `Unknown`."""
 
     def __missing__(self, name: str) -> Any:
         return globals().get(name, getattr(builtins, name, Unknown))
 
 
-def _value(text: str, names: _Names) -> Any:
+def _value(text: str, names: _AnnotationNames) -> Any:
     return eval(text, {}, names)
 
 
@@ -374,8 +373,9 @@ def described(place: str) -> tuple[Parameter, ...]:
     Its annotations and defaults may use what this file has, and constants of its own file.
     """
     module, _, path = place.partition(":")
-    body: list[ast.stmt] = ast.parse(_source(module)).body
-    names = _Names()
+    source = Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+    body: list[ast.stmt] = ast.parse(source).body
+    names = _AnnotationNames()
     for each in body:
         if isinstance(each, ast.Assign | ast.AnnAssign) and each.value is not None:
             target = each.targets[0] if isinstance(each, ast.Assign) else each.target
@@ -387,25 +387,12 @@ def described(place: str) -> tuple[Parameter, ...]:
     *classes, function = path.split(".")
     for name in classes:
         body = next(each.body for each in body if isinstance(each, ast.ClassDef) and each.name == name)
-    [node] = [
-        each
-        for each in body
-        if isinstance(each, ast.FunctionDef)
-        and each.name == function
-        and "overload" not in map(_name, each.decorator_list)
-    ]
+    # Overloads come before the function itself.
+    *_, node = (each for each in body if isinstance(each, ast.FunctionDef) and each.name == function)
     return tuple(_parameters(node, names))
 
 
-def _name(node: ast.expr) -> str:
-    return ast.unparse(node)
-
-
-def _source(module: str) -> str:
-    return Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
-
-
-def _parameters(node: ast.FunctionDef, names: _Names) -> Iterable[Parameter]:
+def _parameters(node: ast.FunctionDef, names: _AnnotationNames) -> Iterable[Parameter]:
     given, kinds = node.args, inspect.Parameter
     places = [*given.posonlyargs, *given.args]
     defaults = [*[None] * (len(places) - len(given.defaults)), *given.defaults]
@@ -606,13 +593,13 @@ Seed = Annotated[int, Option("random seed", whole(0, HIGHEST_SEED))]
 # Checks of parameters, with the same messages for every model.
 
 
-class Named(Protocol):
+class NamedModel(Protocol):
     """A model whose parameters are attributes; messages begin with its name."""
 
     name: ClassVar[str]
 
 
-def check_number(model: Named, name: str, value: Any) -> float:
+def check_number(model: NamedModel, name: str, value: Any) -> float:
     """The value of a parameter; CallError if it is not a finite number, or not whole where an int is declared."""
     # numpy's numbers are Real, too. A value that is not finite could not be saved, which would show after training.
     if isinstance(value, bool) or not isinstance(value, Real) or not _is_finite(value):
@@ -629,13 +616,13 @@ def _is_finite(value: Real) -> bool:
         return False
 
 
-def _counts(model: Named, name: str) -> bool:
+def _counts(model: NamedModel, name: str) -> bool:
     """Whether the parameter is declared as an int."""
     declared = (vars(kind).get("__annotations__", {}).get(name) for kind in type(model).__mro__)
     return str(next((kind for kind in declared if kind is not None), "")).startswith("int")
 
 
-def check_least(model: Named, least: Mapping[str, float]) -> None:
+def check_least(model: NamedModel, least: Mapping[str, float]) -> None:
     """Raise a CallError if a parameter is below its least value; None is allowed."""
     for name, bound in least.items():
         value = getattr(model, name)
@@ -643,15 +630,15 @@ def check_least(model: Named, least: Mapping[str, float]) -> None:
             raise CallError(f"{model.name}: {name} must be at least {bound}, not {value}")
 
 
-def check_rates(model: Named, *names: str) -> None:
+def check_rates(model: NamedModel, *names: str) -> None:
     """Raise a CallError unless each parameter is above 0 and at most 1."""
     for name in names:
         if not 0 < check_number(model, name, getattr(model, name)) <= 1:
             raise CallError(f"{model.name}: {name} must be above 0 and at most 1, not {getattr(model, name)}")
 
 
-def check_scale(model: Named, scale: tuple[float, ...] | None) -> None:
-    """Raise a CallError unless the scale of human scores, if given, is a lowest and a higher score."""
+def check_scale(model: NamedModel, scale: tuple[float, ...] | None) -> None:
+    """Raise a CallError unless the scale of ratings, if given, is a lowest and a higher score."""
     if scale is not None and not (len(scale) == 2 and -math.inf < scale[0] < scale[1] < math.inf):
         raise CallError(f"{model.name}: scale must be the lowest score and a higher one, not {scale}")
 

@@ -22,107 +22,50 @@ from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.folders.schema import looks_like_path, read_config
 from rejoinder.folders.sources import offline
 from rejoinder.options import Option, of_type, verb
+from rejoinder.registered import REGISTERED, Kind
 from rejoinder.specs import instance, parse_spec
 
-METRICS: dict[str, str] = {
-    "bleu": "rejoinder.metrics.bleu:Bleu",
-    "rouge-l": "rejoinder.metrics.overlap:RougeL",
-    "meteor": "rejoinder.metrics.meteor.metric:Meteor",
-    "cider": "rejoinder.metrics.cider:Cider",
-    "chrf": "rejoinder.metrics.overlap:ChrF",
-    "embedding-average": "rejoinder.metrics.embedding:EmbeddingAverage",
-    "vector-extrema": "rejoinder.metrics.embedding:VectorExtrema",
-    "greedy-matching": "rejoinder.metrics.embedding:GreedyMatching",
-    "distinct": "rejoinder.metrics.diversity:Distinct",
-    "repetition": "rejoinder.metrics.diversity:Repetition",
-    "specificity": "rejoinder.metrics.diversity:Specificity",
-    "pm": "rejoinder.metrics.pragmatic:Pm",
-    "length": "rejoinder.metrics.overlap:Length",
-    "fluency": "rejoinder.metrics.fluency:Fluency",
-    "ruber-pool": "rejoinder.evaluators.ruber.unref:RuberPool",
-}
+
+def _places(*kinds: Kind) -> dict[str, str]:
+    return {name: known.place for name, known in REGISTERED.items() if known.kind in kinds}
+
+
+METRICS = _places("metric")
 """Metrics that need no training: name -> class."""
 
-JUDGES: dict[str, str] = {
-    "judge": "rejoinder.judge.judge:Judge",
-    "jury": "rejoinder.judge.judge:Jury",
-}
+JUDGES = _places("judge")
 """Language models as judges: name -> class. They need an address, so that `all` does not name them."""
+
+EVALUATORS = _places("evaluator")
+"""Metrics that are trained, saved in a folder and loaded from it: name -> class."""
+
+REPLY_MODELS = _places("reply model")
+"""Models that write or retrieve replies: name -> class."""
+
+ENCODERS = _places("sentence encoder") | {name: known.place for name, known in REGISTERED.items() if known.encodes}
+"""Sentence encoders that are saved in a folder: name -> class. The encoder of a reply model can serve as well."""
+
+SHIPPED_EVALUATORS = {name: known.purpose for name, known in REGISTERED.items() if known.kind == "shipped"}
+"""Trained evaluators that come with the package: name -> what each measures."""
+
+SHIPPED_FOLDERS = _places("shipped") | {"default@3": REGISTERED["default"].place}
+"""The same, versions included: name -> folder. Scores of two versions must not be compared."""
+
+TEMPLATES = {name: known.models for name, known in REGISTERED.items() if known.kind == "template"}
+"""Evaluators of which the package has the fitted weights, but not all members: name -> models that they need."""
+
+TRAINABLE = {
+    group: {name: known.purpose for name, known in REGISTERED.items() if known.group == group}
+    for group in dict.fromkeys(known.group for known in REGISTERED.values() if known.group)
+}
+"""Heading -> name -> purpose, of all that `rejoinder train` trains."""
+
+RECOMMENDED = "encoder"
+"""What to train if in doubt: of those measured, it agrees best with people (docs/results/evaluator-figures.md)."""
 
 _FILES = frozenset({"vectors", "paraphrases"})
 """Parameters of metrics that name files, or what comes with the package."""
 _BUNDLED = frozenset({"conversational-50d", "none", "default"})
-
-EVALUATORS: dict[str, str] = {
-    "encoder": "rejoinder.evaluators.encoder.encoder:Encoder",
-    "ensemble": "rejoinder.evaluators.ensemble:Ensemble",
-    "blend": "rejoinder.evaluators.blend.blend:Blend",
-    "encoder-cosine": "rejoinder.evaluators.simple:EncoderCosine",
-    "skip-thought": "rejoinder.evaluators.simple:SkipThought",
-    "likelihood": "rejoinder.evaluators.simple:Likelihood",
-    "static": "rejoinder.evaluators.static.static:Static",
-    "am-fm": "rejoinder.evaluators.am_fm:AmFm",
-    "am": "rejoinder.evaluators.am_fm_parts:Am",
-    "fm": "rejoinder.evaluators.am_fm_parts:Fm",
-    "ruber": "rejoinder.evaluators.ruber.ruber:Ruber",
-    "ruber-ref": "rejoinder.evaluators.ruber.unref:RuberRef",
-    "ruber-unref": "rejoinder.evaluators.ruber.unref:RuberUnref",
-    "adem": "rejoinder.evaluators.adem.adem:Adem",
-    "c-adem": "rejoinder.evaluators.adem.adem:ContextAdem",
-    "r-adem": "rejoinder.evaluators.adem.adem:ReferenceAdem",
-    "encoder-dot": "rejoinder.evaluators.adem.baselines:EncoderDot",
-    "vhred-dot": "rejoinder.evaluators.adem.baselines:VhredDot",
-    "t2v-dot": "rejoinder.evaluators.adem.baselines:Tweet2VecDot",
-    "human-likeness": "rejoinder.evaluators.adem.baselines:HumanLikeness",
-}
-"""Metrics that are trained, saved in a folder and loaded from it: name -> class."""
-
-SHIPPED: dict[str, str] = {
-    "default": "how good a reply is, from 1 to 5, by a network and other signals that come with the package",
-    "default-fast": "the same by word vectors and counts: less accurate, but tens of thousands of replies per second",
-    "default@1": "the former default, the network alone: only to compare with earlier scores",
-}
-"""Trained evaluators that come with the package: name -> what each measures."""
-
-SHIPPED_FOLDERS: dict[str, str] = {
-    "default": "default-3",
-    "default@3": "default-3",
-    "default@1": "default-1",
-    "default-fast": "default-fast",
-}
-"""The same, versions included: name -> folder. Scores of two versions must not be compared."""
-
-TEMPLATES: dict[str, dict[str, str]] = {
-    "default-large": {
-        "mpnet": "sentence-transformers/all-mpnet-base-v2",
-        "smollm2": "HuggingFaceTB/SmolLM2-135M-Instruct",
-    },
-}
-"""Evaluators of which the package has the fitted weights, but not all members: name -> models that they need."""
-
-REPLY_MODELS: dict[str, str] = {
-    "r-tfidf": "rejoinder.replies.lexical:ResponseTfidf",
-    "c-tfidf": "rejoinder.replies.lexical:ContextTfidf",
-    "bm25": "rejoinder.replies.lexical:Bm25",
-    "retrieve-rerank": "rejoinder.replies.rerank:RetrieveRerank",
-    "dual-encoder": "rejoinder.replies.dual_encoder:DualEncoder",
-    "dual-encoder-rnn": "rejoinder.replies.dual_encoder:RecurrentDualEncoder",
-    "lstm-lm": "rejoinder.replies.recurrent:LstmLanguageModel",
-    "seq2seq": "rejoinder.replies.recurrent:Seq2SeqModel",
-    "seq2seq-attention": "rejoinder.replies.recurrent:Seq2SeqAttention",
-    "hred": "rejoinder.replies.recurrent:HredModel",
-    "vhred": "rejoinder.replies.recurrent:VhredModel",
-    "causal-lm": "rejoinder.replies.neural:CausalLanguageModel",
-}
-"""Models that write or retrieve replies: name -> class."""
-
-ENCODERS: dict[str, str] = {
-    "tweet2vec": "rejoinder.models.tweet2vec:Tweet2Vec",
-    "skip-thought": "rejoinder.evaluators.simple:SkipThought",
-    "stored-vectors": "rejoinder.models.sentence_encoders:StoredVectors",
-    "pretrained": "rejoinder.models.sentence_encoders:PretrainedEncoder",
-}
-"""Sentence encoders that are saved in a folder: name -> class. The encoder of a reply model can serve as well."""
 
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     "bleu-1": ("bleu", {"n": 1}),
@@ -136,59 +79,6 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     "distinct-2": ("distinct", {"n": 2}),
 }
 """Names that papers use for settings of one metric: name -> metric and parameters."""
-
-
-RECOMMENDED = "encoder"
-"""What to train if in doubt: of those measured, it agrees best with people (docs/results/evaluator-figures.md)."""
-
-TRAINABLE: dict[str, dict[str, str]] = {
-    "evaluators that learn from dialogues, with or without human ratings": {
-        "encoder": "fine-tune a pretrained encoder to judge how well a reply fits its context (recommended)",
-        "ruber": "similarity to a reference and fit to the context",
-        "ruber-unref": "the unreferenced part of RUBER: how well a reply fits its context",
-        "am-fm": "adequacy and fluency compared with references",
-    },
-    "evaluators that learn from rated replies": {
-        "blend": "weigh several evaluators and metrics by human scores: the choice for a few hundred ratings",
-        "static": "judge a reply by word vectors and word counts, as the bundled default-fast does",
-        "adem": "predict human scores from an encoder's vectors of context, reference and reply",
-        "c-adem": "ADEM that compares a reply with its context only, so that it needs no reference",
-        "r-adem": "ADEM that compares a reply with its references only",
-        "human-likeness": "classify whether a person or a model gave a reply",
-    },
-    "evaluators that learn from dialogues alone": {
-        "ruber-ref": "the referenced part of RUBER: similarity to a reference",
-        "am": "the adequacy part of AM-FM",
-        "fm": "the fluency part of AM-FM",
-        "skip-thought": "cosine similarity to a reference, with vectors learned by predicting neighbouring utterances",
-        "ensemble": "weighted mean of several evaluators and metrics, each standardised on dialogues",
-    },
-    "evaluators that use a trained model as it is": {
-        "encoder-cosine": "cosine similarity of a pretrained encoder's vectors",
-        "likelihood": "likelihood of a reply under a pretrained language model",
-        "encoder-dot": "dot product of an encoder's vectors, the starting point of ADEM",
-        "vhred-dot": "encoder-dot with the encoder of a trained HRED or VHRED",
-        "t2v-dot": "encoder-dot with a trained tweet2vec",
-    },
-    "sentence encoders": {
-        "tweet2vec": "a character-level sentence encoder, learned from dialogues",
-    },
-    "reply models": {
-        "r-tfidf": "retrieve the reply that is most similar to the context, by TF-IDF",
-        "c-tfidf": "retrieve the reply to the most similar context, by TF-IDF",
-        "bm25": "retrieve the reply that BM25 ranks first for the context",
-        "retrieve-rerank": "retrieve replies to similar last turns by keywords, then choose one by weighted features",
-        "dual-encoder": "retrieve the reply that fits best by a bilinear score of a pretrained encoder's vectors",
-        "dual-encoder-rnn": "retrieve the reply that fits best by two GRUs that are trained for it",
-        "lstm-lm": "generate with an LSTM language model that continues the dialogue",
-        "seq2seq": "generate with a GRU encoder over the last turns and a GRU decoder",
-        "seq2seq-attention": "seq2seq with attention to the words of the context",
-        "hred": "generate with a hierarchical encoder-decoder: words to turns, turns to a context, context to a reply",
-        "vhred": "HRED with a Gaussian latent variable for each turn",
-        "causal-lm": "generate with a pretrained causal language model, fine-tuned on the dialogues",
-    },
-}
-"""Kind of model -> name -> purpose."""
 
 
 @verb
@@ -319,7 +209,7 @@ def load_sentence_encoder(folder: str | Path) -> Any:
 
 def check_portable(name: str, parameters: Mapping[str, Any]) -> None:
     """CallError for a metric that a saved folder must not name: one that reads other files or asks a judge."""
-    if name in JUDGES or name not in {*metric_names(), *ALIASES, *SHIPPED}:
+    if name in JUDGES or name not in {*metric_names(), *ALIASES, *SHIPPED_EVALUATORS}:
         wanted = "expected a metric that needs no files or addresses"
         raise CallError(f"{shortened(name)} cannot be part of a model folder: {wanted}")
     for key, value in parameters.items():

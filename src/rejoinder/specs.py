@@ -42,7 +42,9 @@ _CONTEXT = 30  # characters of a long text that a message shows before and after
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
     """'bleu(n=2, smooth=exp)' -> ('bleu', {'n': 2, 'smooth': 'exp'}); a CallError if it cannot be read."""
-    reader = _Reader(text)
+    if _NAME.fullmatch(text):
+        return text, {}
+    reader = _SpecReader(text)
     call = reader.call(reader.name())
     if reader.at < len(text):
         reader.expect("the end" if text[: reader.at].endswith(")") else "( or the end")
@@ -75,7 +77,7 @@ class _Call:
     parameters: Mapping[str, Any]
 
 
-class _Reader:
+class _SpecReader:
     """Reads a text from left to right; `at` is the position of the next character."""
 
     def __init__(self, text: str) -> None:

@@ -2,8 +2,8 @@
 
 An *example* is one reply to judge: the *context* that it answers (oldest utterance first), the *response* itself,
 *references*, which are replies that people gave to the same context, and the *system* that produced the response. A
-*dialogue* is a list of turns without a reply to judge: training text. A *judgement* is one score that one *rater* gave
-to one example on one *dimension* (overall, relevance, ...).
+*dialogue* is a list of turns without a reply to judge: training text. A *rating* is one number that one *rater* gave to
+one example on one *dimension* (overall, relevance, ...).
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Dialogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """One score that one rater gave to one example on one dimension."""
+class Rating:
+    """One number that one rater gave to one example on one dimension."""
 
     example_id: str
     rater: str
@@ -67,7 +67,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class JudgedExample:
-    """An example with human scores: dimension -> one score per rater (NaN: not rated), or one mean."""
+    """An example with ratings: dimension -> one score per rater (NaN: not rated), or one mean."""
 
     example: Example
     scores: dict[str, tuple[float, ...]] = field(default_factory=dict)

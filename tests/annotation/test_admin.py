@@ -17,8 +17,8 @@ from annotation_server import SCALES, SECRETS, write_study
 from rejoinder.people.items import items_of
 from rejoinder.people.progress import state_of
 from rejoinder.people.queue import Assigner
-from rejoinder.people.server import make_app
-from rejoinder.people.store import Answer, Store, open_store
+from rejoinder.people.server import rating_app
+from rejoinder.people.store import RaterAnswer, Store, open_store
 from rejoinder.people.study import Study, read_study
 from rejoinder.stats.raters import krippendorff_alpha
 from running import Run
@@ -46,8 +46,10 @@ def rated(study: Study, store: Store, gap: int) -> np.ndarray[tuple[int, int], n
         store.add_rater(f"r{column}", f"token {column}", "")
         for row, item in enumerate(items):
             value = str(int(scores[row, column]))
-            store.add_answers([Answer(f"r{column}", item.id, "overall", value, 3.0, 1000.0 + row)])
-            second = [Answer(f"r{column}", item.id, name, "1", 4.0, 5000.0 + row) for name in ("relevance", "grammar")]
+            store.add_answers([RaterAnswer(f"r{column}", item.id, "overall", value, 3.0, 1000.0 + row)])
+            second = [
+                RaterAnswer(f"r{column}", item.id, name, "1", 4.0, 5000.0 + row) for name in ("relevance", "grammar")
+            ]
             store.add_answers(second)
     return scores
 
@@ -63,7 +65,7 @@ def test_agreement_times_and_separation(study: Study, store: Store) -> None:
     assert (pair.a, pair.b) == ("first", "second")
     assert pair.estimate.low < 2 < pair.estimate.high
     assert overall.separated == 1
-    client = TestClient(make_app(study, store, SECRETS))
+    client = TestClient(rating_app(study, store, SECRETS))
     page = client.get(f"/admin/{SECRETS.admin}").text
     assert "The labels suffice to separate all systems." in page
     assert f"{overall.alpha.low:.2f} to {overall.alpha.high:.2f}" in page
@@ -72,12 +74,12 @@ def test_agreement_times_and_separation(study: Study, store: Store) -> None:
 
 def test_equal_systems_are_not_separated(study: Study, store: Store) -> None:
     rated(study, store, gap=0)
-    client = TestClient(make_app(study, store, SECRETS))
+    client = TestClient(rating_app(study, store, SECRETS))
     assert "The labels separate 0 of 1 pairs of systems so far." in client.get(f"/admin/{SECRETS.admin}").text
 
 
 def test_without_answers_nothing_is_claimed(study: Study, store: Store) -> None:
-    page = TestClient(make_app(study, store, SECRETS)).get(f"/admin/{SECRETS.admin}").text
+    page = TestClient(rating_app(study, store, SECRETS)).get(f"/admin/{SECRETS.admin}").text
     assert "not enough answers yet" in page
     assert "suffice" not in page
 

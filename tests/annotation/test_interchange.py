@@ -14,7 +14,7 @@ pytest.importorskip("starlette")
 
 from annotation_server import SCALES, write_study
 from rejoinder.people.queue import Assigner
-from rejoinder.people.store import Answer, open_store
+from rejoinder.people.store import RaterAnswer, open_store
 from running import Run
 
 
@@ -25,7 +25,7 @@ def items(tmp_path: Path) -> list[str]:
     with closing(open_store(tmp_path / "study.db")) as store:
         found = sorted(item.id for item in Assigner(study, store).items.values() if item.role == "real")
         store.add_rater("ann", "token", "platform:secret-name")
-        store.add_answers([Answer("ann", item, "overall", "4", 2.0, 1_700_000_000.0) for item in found[:2]])
+        store.add_answers([RaterAnswer("ann", item, "overall", "4", 2.0, 1_700_000_000.0) for item in found[:2]])
     return found
 
 

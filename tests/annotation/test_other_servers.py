@@ -26,7 +26,7 @@ pytest.importorskip("starlette")
 from annotation_server import SCALES, write_study
 from benchmark_scripts import benchmark_script
 from rejoinder.people.items import items_of
-from rejoinder.people.store import Answer, open_store
+from rejoinder.people.store import RaterAnswer, open_store
 from running import Run
 
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
@@ -71,7 +71,7 @@ def item(tmp_path: Path) -> str:
     store = open_store(tmp_path / "study.db")
     with store.transaction():
         store.add_rater("ours", "token", "")
-    store.add_answers([Answer("ours", found, "overall", "4", 3.0, 1000.0)])
+    store.add_answers([RaterAnswer("ours", found, "overall", "4", 3.0, 1000.0)])
     store.close()
     return found
 

@@ -21,7 +21,7 @@ from postgresql import PostgresServer, postgresql
 from rejoinder.errors import CallError
 from rejoinder.people.export import exported
 from rejoinder.people.queue import Assigner
-from rejoinder.people.store import Answer, Store, open_store
+from rejoinder.people.store import RaterAnswer, Store, open_store
 from running import Run
 
 
@@ -48,8 +48,10 @@ def filled(store: Store) -> Store:
     store.mark("r1", outcome="declined")
     with store.transaction():
         store.assign("r0", ["b", "a"], start=0)
-    store.add_answers([Answer("r0", "b", "overall", "3", 1.5, 10.0), Answer("r0", "b", "other", "ü ✓ '?%s", 1.5, 10.0)])
-    store.add_answers([Answer("r0", "b", "overall", "4", 2.5, 11.0)])
+    store.add_answers(
+        [RaterAnswer("r0", "b", "overall", "3", 1.5, 10.0), RaterAnswer("r0", "b", "other", "ü ✓ '?%s", 1.5, 10.0)]
+    )
+    store.add_answers([RaterAnswer("r0", "b", "overall", "4", 2.5, 11.0)])
     with suppress(ZeroDivisionError), store.transaction():
         store.assign("r1", ["a"], start=0)
         raise ZeroDivisionError  # what was done in the transaction is undone

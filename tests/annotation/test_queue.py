@@ -20,11 +20,11 @@ from annotation_server import SECRETS
 from rejoinder.people import pages
 from rejoinder.people.progress import state_of
 from rejoinder.people.queue import Assigner
-from rejoinder.people.sample import LabelFrame, wave_probabilities
-from rejoinder.people.server import make_app
+from rejoinder.people.sample import UncertainScores, wave_probabilities
+from rejoinder.people.server import rating_app
 from rejoinder.people.store import Store, open_store
 from rejoinder.people.study import Study, read_study
-from rejoinder.stats.labels import drawn
+from rejoinder.stats.labels import drawn_rows
 from running import Run
 
 N = 80
@@ -92,7 +92,7 @@ def join_and_rate(client: TestClient, who: str, assigner: Assigner) -> int:
 
 def test_waves_learn_and_the_export_has_the_probabilities(tmp_path: Path, store: Store, run: Run) -> None:
     study = write_study(tmp_path)
-    app, assigner = make_app(study, store, SECRETS), Assigner(study, store)
+    app, assigner = rating_app(study, store, SECRETS), Assigner(study, store)
     assert {one.wave for one in store.drawn()} == {0}, "the first wave is drawn when the server starts"
     counts = [join_and_rate(TestClient(app), f"r{number}", assigner) for number in range(6)]
     assert sum(counts) == 60
@@ -123,16 +123,16 @@ def test_waves_learn_and_the_export_has_the_probabilities(tmp_path: Path, store:
 
 def test_a_server_that_starts_again_keeps_what_was_drawn(tmp_path: Path, store: Store) -> None:
     study = write_study(tmp_path)
-    make_app(study, store, SECRETS)
+    rating_app(study, store, SECRETS)
     before = store.drawn()
-    make_app(study, store, SECRETS)
+    rating_app(study, store, SECRETS)
     assert store.drawn() == before
     assert len(before) == 30
 
 
 def test_before_the_end_probabilities_are_those_of_being_rated_so_far(tmp_path: Path, store: Store, run: Run) -> None:
     study = write_study(tmp_path)
-    join_and_rate(TestClient(make_app(study, store, SECRETS)), "only one", Assigner(study, store))
+    join_and_rate(TestClient(rating_app(study, store, SECRETS)), "only one", Assigner(study, store))
     assert run("annotate", "export", "study.toml", "-o", "judged.jsonl").code == 0
     records = [json.loads(line) for line in (tmp_path / "judged.jsonl").read_text().splitlines()]
     assert len(records) == 12
@@ -171,7 +171,7 @@ def test_other_tools_get_no_study_whose_queue_they_would_not_follow(tmp_path: Pa
 
 
 def test_every_reply_can_be_chosen_however_few_the_labels() -> None:
-    frame = LabelFrame(np.arange(50.0), np.ones(50))
+    frame = UncertainScores(np.arange(50.0), np.ones(50))
     labels = np.where(np.arange(50) > 40, np.tile([0.0, 100.0], 25), np.arange(50.0))
     p, _ = wave_probabilities("stratified", frame, np.arange(50), 4, labels)
     assert p == pytest.approx(np.full(50, 4 / 50))
@@ -182,14 +182,14 @@ def test_weighting_by_the_probabilities_undoes_the_choice() -> None:
     rng = np.random.default_rng(0)
     scores = rng.normal(size=200)
     labels = np.exp(scores) + rng.normal(size=200) * np.exp(scores)
-    frame = LabelFrame(scores, np.ones(200))
+    frame = UncertainScores(scores, np.ones(200))
     weighted, plain = [], []
     for seed in range(300):
         halves = np.split(np.random.default_rng(seed).permutation(200), 2)
         known, total = np.full(200, np.nan), 0.0
         for wave, rows in enumerate(halves):
             p, strata = wave_probabilities("stratified", frame, rows, 30, known)
-            chosen = rows[drawn(p, 2 * seed + wave, strata)]
+            chosen = rows[drawn_rows(p, 2 * seed + wave, strata)]
             total += float((labels[rows] / p)[np.isin(rows, chosen)].sum())
             known[chosen] = labels[chosen]
         weighted.append(total / 200)

@@ -17,10 +17,10 @@ from starlette.testclient import TestClient
 
 from annotation_server import COMPREHENSION, ONE_QUESTION, SCALES, SECRETS, write_study
 from rejoinder.errors import DataError
-from rejoinder.people.progress import State, state_of
+from rejoinder.people.progress import StudyState, state_of
 from rejoinder.people.queue import Assigner
-from rejoinder.people.server import make_app
-from rejoinder.people.store import Answer, Store, open_store
+from rejoinder.people.server import rating_app
+from rejoinder.people.store import RaterAnswer, Store, open_store
 from rejoinder.people.study import Study
 
 CROWD = """
@@ -49,7 +49,7 @@ def fields(page: str) -> dict[str, str]:
     return dict(re.findall(r'name="(form|item|page|shown)" value="([^"]+)"', page))
 
 
-def state(study: Study, store: Store) -> State:
+def state(study: Study, store: Store) -> StudyState:
     return state_of(study, store, Assigner(study, store))
 
 
@@ -64,7 +64,7 @@ def kinds(study: Study, store: Store) -> dict[str, set[str]]:
 
 def test_instructions_are_asked_about_until_they_are_understood(tmp_path: Path, store: Store) -> None:
     study = write_study(tmp_path, SCALES + COMPREHENSION)
-    app = make_app(study, store, SECRETS)
+    app = rating_app(study, store, SECRETS)
     client = TestClient(app)
     page = client.get("/join?PROLIFIC_PID=slow").text
     page = client.post("/consent", data={"form": fields(page)["form"], "agree": "yes"}).text
@@ -94,7 +94,7 @@ def test_pasted_copied_and_repeated_texts_are_noticed(tmp_path: Path, store: Sto
     study = write_study(
         tmp_path, ONE_QUESTION.format(kind="write").replace("[[questions]]", "raters_per_item = 5\n[[questions]]")
     )
-    app = make_app(study, store, SECRETS)
+    app = rating_app(study, store, SECRETS)
 
     def write(who: str, text: Callable[[int, str], str], pasted: str = "0") -> None:
         client = TestClient(app)
@@ -125,7 +125,7 @@ def crowd(study: Study, store: Store, raters: dict[str, Callable[[str], str]]) -
         with store.transaction():
             store.add_rater(name, name, f"platform:{name}")
         given = assigner.hand_out(name)
-        store.add_answers([Answer(name, item, "overall", answer(item), 9.0, n) for n, item in enumerate(given)])
+        store.add_answers([RaterAnswer(name, item, "overall", answer(item), 9.0, n) for n, item in enumerate(given)])
 
 
 def test_slow_careless_raters_are_found_by_their_disagreement(tmp_path: Path, store: Store) -> None:
@@ -157,7 +157,7 @@ def test_slow_careless_raters_are_found_by_their_disagreement(tmp_path: Path, st
 
 def test_pairs_have_checks_agreement_and_a_verdict(tmp_path: Path, store: Store) -> None:
     study = write_study(tmp_path, CROWD.format(kind="pair").replace("items_per_rater = 12", "items_per_rater = 14"))
-    app, assigner = make_app(study, store, SECRETS), Assigner(study, store)
+    app, assigner = rating_app(study, store, SECRETS), Assigner(study, store)
     shuffled = [item for item in assigner.items.values() if item.role == "garbled"]
     assert all(sorted(item.replies[0].split()) == sorted(item.replies[1].split()) for item in shuffled)
 
@@ -194,7 +194,7 @@ def test_pairs_have_checks_agreement_and_a_verdict(tmp_path: Path, store: Store)
 def test_a_platform_gets_its_raters_back(tmp_path: Path, store: Store) -> None:
     link = "https://app.prolific.com/submissions/complete?cc={code}"
     study = write_study(tmp_path, SCALES.replace('done = "CODE-1"', f'declined = "NO & 1"\nlink = "{link}"'))
-    client = TestClient(make_app(study, store, SECRETS))
+    client = TestClient(rating_app(study, store, SECRETS))
     page = client.get("/join?PROLIFIC_PID=one").text
     end = client.post("/consent", data={"form": fields(page)["form"], "agree": "no"}).text
     assert 'href="https://app.prolific.com/submissions/complete?cc=NO%20%26%201"' in end
@@ -204,14 +204,14 @@ def test_a_platform_gets_its_raters_back(tmp_path: Path, store: Store) -> None:
 
 def test_answers_are_refused_before_consent(tmp_path: Path, store: Store) -> None:
     study = write_study(tmp_path, SCALES)
-    client = TestClient(make_app(study, store, SECRETS))
+    client = TestClient(rating_app(study, store, SECRETS))
     form = fields(client.get("/join?PROLIFIC_PID=one").text)["form"]
     assert "Before you begin" in client.post("/answer", data={"form": form, "item": "x", "overall": "5"}).text
     assert store.assigned() == []
 
 
 def test_two_windows_of_one_person_are_one_rater(tmp_path: Path, store: Store) -> None:
-    app = make_app(write_study(tmp_path, SCALES), store, SECRETS)
+    app = rating_app(write_study(tmp_path, SCALES), store, SECRETS)
     windows = [threading.Thread(target=TestClient(app).get, args=("/join?PROLIFIC_PID=one",)) for _ in range(8)]
     for window in windows:
         window.start()
@@ -228,7 +228,7 @@ def test_answers_that_arrive_together_are_all_kept_and_an_error_hits_its_own_alo
     def add(name: str) -> None:
         value: object = None if name == "bad" else "3"  # the column must not be null
         try:
-            store.add_answers([Answer(name, "item", "overall", value, 1.0, 1.0)])  # type: ignore[arg-type]
+            store.add_answers([RaterAnswer(name, "item", "overall", value, 1.0, 1.0)])  # type: ignore[arg-type]
         except Exception:
             failed.append(name)
 

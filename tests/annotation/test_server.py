@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from rejoinder.people.progress import state_of
 from rejoinder.people.queue import Assigner
-from rejoinder.people.server import HEADERS, LARGEST_BODY, RateLimit, Secrets, make_app
+from rejoinder.people.server import HEADERS, LARGEST_BODY, RateLimit, Secrets, rating_app
 from rejoinder.people.store import Store, latest, open_store
 from rejoinder.people.study import Study, read_study
 from running import Run
@@ -70,7 +70,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def client_of(study: Study, store: Store, **options: bool) -> TestClient:
-    return TestClient(make_app(study, store, SECRETS, **options))
+    return TestClient(rating_app(study, store, SECRETS, **options))
 
 
 def fields(page: str) -> dict[str, str]:
@@ -185,7 +185,7 @@ def test_every_answer_has_the_headers_that_keep_scripts_and_frames_out(study: St
     assert "httponly" in cookie
     assert "samesite=lax" in cookie
     assert "secure" not in cookie
-    behind_tls = TestClient(make_app(study, store, SECRETS, https=True), base_url="https://study.example.org")
+    behind_tls = TestClient(rating_app(study, store, SECRETS, https=True), base_url="https://study.example.org")
     assert "; secure" in behind_tls.get("/join?PROLIFIC_PID=y", follow_redirects=False).headers["set-cookie"].lower()
     policy = HEADERS["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -203,7 +203,7 @@ def test_raters_behind_one_router_are_counted_apart(
     study: Study, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rejoinder.people.server._PER_MINUTE", 6)
-    app = make_app(study, store, SECRETS)
+    app = rating_app(study, store, SECRETS)
     for who in ("one", "two", "three"):
         client = TestClient(app)
         assert client.get(f"/join?PROLIFIC_PID={who}").status_code == 200
@@ -279,7 +279,7 @@ def test_choices_between_two_replies_are_stored_as_they_stand_in_the_item(
     assert run("annotate", "export", "study.toml", "-o", "preferences.jsonl").code == 0
     ranked = run("prefer", "preferences.jsonl")
     assert ranked.code == 0, ranked.err
-    assert "10 judgements, 10 contexts" in ranked.out
+    assert "10 preferences, 10 contexts" in ranked.out
     records = [json.loads(line) for line in (tmp_path / "preferences.jsonl").read_text().splitlines()]
     sides = {"A": "a", "B": "b"}
     assert [record["winner"] for record in records] == [

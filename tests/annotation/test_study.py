@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rejoinder.errors import RejoinderError
-from rejoinder.people.study import Queue, read_study, study_text
+from rejoinder.people.study import QueueSettings, read_study, study_text
 
 GOOD = """
 title = "T"
@@ -24,7 +24,7 @@ def test_a_study_is_read_with_its_defaults(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(GOOD)
     study = read_study(path)
-    assert (study.raters_per_item, study.kind, study.home) == (3, "scale", tmp_path)
+    assert (study.raters_per_item, study.kind, study.folder) == (3, "scale", tmp_path)
     [question] = study.questions
     assert [question.label(point) for point in question.points] == ["bad", "", "", "", "good"]
     assert question.problem("6") == "choose one of the answers"
@@ -42,7 +42,7 @@ def test_the_study_that_new_writes_can_be_read(tmp_path: Path) -> None:
     assert "{code}" in path.read_text()
     path.write_text(re.sub(r"^# (\[|\w+ = )", r"\1", path.read_text(), flags=re.MULTILINE))
     whole = read_study(path)
-    assert whole.queue == Queue(labels=200, scores="scores.jsonl")
+    assert whole.queue == QueueSettings(labels=200, scores="scores.jsonl")
     assert [one.right for one in whole.comprehension] == ["the reply alone"]
 
 

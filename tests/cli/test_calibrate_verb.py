@@ -11,7 +11,7 @@ import pytest
 
 from rejoinder import registry
 from rejoinder.scoring import run as local
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.score_file import read_score_file
 from small_evaluators import Lengthy, judged
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def test_intervals_are_written_and_read_back(suffix: str, run: Run, calibrated: 
     ran = run("score", labelled, "-m", name, "-m", "length", "--intervals", "-o", f"s{suffix}", "--json")
     assert ran.code == 0, ran.err
     assert list(ran.json["summary"]) == [name, "length"], "bounds are not metrics"
-    table = read_scores(Path(f"s{suffix}"))
+    table = read_score_file(Path(f"s{suffix}"))
     assert table.metrics == (name, "length")
     assert list(table.columns) == [name, f"{name}.low", f"{name}.high", "length"]
     low, high = table.intervals[name]
@@ -148,8 +148,8 @@ def test_resumed_it_is_the_same_file(
     assert run("score", labelled, "-m", calibrated, "-o", "parts.jsonl", "--resume").code == 2, "without --intervals"
     assert run(*call, "parts.jsonl", "--resume").code == 0
     assert Path("parts.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
-    metas = [json.loads(Path(f"{name}.meta.json").read_text()) for name in ("whole", "parts")]
-    assert metas[0] | {"scores": ""} == metas[1] | {"scores": ""}
+    all_metadata = [json.loads(Path(f"{name}.meta.json").read_text()) for name in ("whole", "parts")]
+    assert all_metadata[0] | {"scores": ""} == all_metadata[1] | {"scores": ""}
 
 
 def test_intervals_that_nobody_gives_or_nobody_sees(run: Run, model: Path, calibrated: Path, labelled: Path) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import rejoinder
+
 if TYPE_CHECKING:
     from running import Run, WriteLines
 
@@ -99,3 +101,14 @@ def test_a_log_without_its_package_is_refused_before_scoring(
     ran = run("score", two[0], "-m", "length", "--log", "mlflow")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "rejoinder: --log mlflow needs a package that is not installed: pip install mlflow\n"
+
+
+def test_the_table_gives_the_failures_of_its_means(two: tuple[Path, Path]) -> None:
+    table = rejoinder.score(two[1], ["rouge-l", "repetition"])
+    mean = table.summary()["rouge-l"][""].mean
+    [failure] = table.failures({"rouge-l": mean + 0.01})
+    assert failure.startswith(f"rouge-l is {mean:.3f} [")
+    assert table.failures({"rouge-l": mean}) == table.undecided(["rouge-l"]) == []
+    for lowest, message in (({"bleu": 1}, "unknown metric of the threshold"), ({"repetition": 1}, "lower scores of")):
+        with pytest.raises(rejoinder.RejoinderError, match=message):
+            table.failures(lowest)

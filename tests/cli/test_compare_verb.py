@@ -99,7 +99,7 @@ def test_human_means_from_some_labels(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(call) == 0
     told = capsys.readouterr().out
     assert told.startswith("People would rate long above short by ")
-    assert "Estimated mean human scores (overall), from the labels and length; the" in told
+    assert "Estimated mean ratings (overall), from the labels and length; the" in told
     assert main([*call, "--latex"]) == 0
     assert r"short & \textbf{long} & \textbf{+" in capsys.readouterr().out
     assert main([*call, "--predictor", "lenght"]) == 2

@@ -49,7 +49,11 @@ def test_the_table_is_that_of_the_function(run: Run, tmp_path: Path) -> None:
     call = ["experiment", "cross-validation", "--evaluator", "ridge(alpha=2.0)", "--judged", "ours.jsonl", *QUICK]
     expected = cross_validate(RidgeEvaluator(alpha=2.0), tmp_path / "ours.jsonl", folds=2, resamples=20)
     assert run(*call).out == f"{expected}\n"
-    assert run(*call, "--json").json == {"study": "cross-validation", **expected.to_dict()}
+    assert run(*call, "--json").json == {
+        "experiment": "cross-validation",
+        "study": "cross-validation",
+        **expected.to_dict(),
+    }
     latex = run(*call, "--latex").out
     assert latex.startswith(r"\begin{tabular}{llrrrr}")
     assert r"ridge & all folds & 90 & 30 & " in latex
@@ -67,7 +71,7 @@ def test_every_study_resumes(study: str, run: Run) -> None:
         study == "transfer"
     )
     first = run(*call, "--json").json
-    assert first["study"] == study
+    assert first["experiment"] == study
     assert first["rows"]
     fitted = len(RidgeEvaluator.fits)
     assert fitted

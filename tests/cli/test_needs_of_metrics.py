@@ -1,4 +1,4 @@
-"""Data without references or contexts: `score`, `compare` and `meta` run what can run, and name what cannot."""
+"""Data without references or contexts: `score`, `compare` and `trust` run what can run, and name what cannot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rejoinder.scoring.score import DEFAULT_METRICS, choose
+from rejoinder.scoring.score import DEFAULT_METRICS, choose_metrics
 
 if TYPE_CHECKING:
     from running import Run, WriteLines
@@ -46,7 +46,7 @@ def replies(missing: list[str], write_lines: WriteLines) -> Path:
 
 
 def served(metrics: Any, missing: list[str]) -> list[str]:
-    return [label for label, metric in choose(metrics).metrics.items() if not metric.needs & set(missing)]
+    return [label for label, metric in choose_metrics(metrics).metrics.items() if not metric.needs & set(missing)]
 
 
 def metrics_of(verb: str, told: dict[str, Any]) -> list[str]:

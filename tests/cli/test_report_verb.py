@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.score_file import read_score_file
 
 if TYPE_CHECKING:
     from running import Run
@@ -92,16 +92,16 @@ def test_without_meta_data_nobody_can_tell_whether_the_replies_are_others(
 
 def test_meta_data_of_another_score_file_are_not_used(lines: Path, run: Run, tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("id,bleu-2\n1,0.5\n")
-    table = read_scores(tmp_path / "scores.csv")
+    table = read_score_file(tmp_path / "scores.csv")
     assert table.signatures == {"bleu-2": "unknown (scores.meta.json belongs to scores.jsonl)"}
     assert (table.ranges, table.notes) == ({}, ())
 
 
 def test_scores_and_meta_data_may_be_renamed_together(lines: Path, run: Run, demo: Path, tmp_path: Path) -> None:
-    before = read_scores(lines)
+    before = read_score_file(lines)
     lines.rename(tmp_path / "old.jsonl")
     (tmp_path / "scores.meta.json").rename(tmp_path / "old.meta.json")
-    assert read_scores(tmp_path / "old.jsonl").signatures == before.signatures
+    assert read_score_file(tmp_path / "old.jsonl").signatures == before.signatures
     assert run("report", "old.jsonl", "--replies", demo).code == 0
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import rejoinder
 from rejoinder.folders.outputs import content_digest
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.score_file import read_score_file
 
 if TYPE_CHECKING:
     from running import Run, WriteLines
@@ -130,7 +130,7 @@ def test_scores_read_back_are_the_scores_that_were_written(
     suffix: str, run: Run, replies: Path, tmp_path: Path
 ) -> None:
     told = run("score", replies, *METRICS, "-m", "length", "-o", f"s{suffix}", "--json", "--seed", 2).json
-    table = read_scores(tmp_path / f"s{suffix}")
+    table = read_score_file(tmp_path / f"s{suffix}")
     with pytest.warns(rejoinder.ScoreWarning):
         direct = rejoinder.score(replies, ["bleu-2", "rouge-l", "distinct-2", "length"], seed=2)
     assert table.metrics == direct.metrics
@@ -148,7 +148,7 @@ def test_a_row_that_no_metric_could_score_reads_back(run: Run, write_lines: Writ
     for suffix in (".csv", ".jsonl", ".parquet"):
         name = f"as-{suffix[1:]}{suffix}"
         run("score", path, "-m", "rouge-l", "-o", name)
-        table = read_scores(tmp_path / name)
+        table = read_score_file(tmp_path / name)
         assert table.ids == ["x", "y"]
         assert np.isnan(table["rouge-l"]).tolist() == [False, True]
 
@@ -172,11 +172,11 @@ def test_meta_data_of_somebody_else_are_kept(foreign: str, run: Run, replies: Pa
     meta = tmp_path / "scores.meta.json"
     meta.write_text(foreign, encoding="utf-8", errors="surrogateescape")
     ran = run("score", replies, *METRICS, "-o", "scores.csv")
-    problem = "is not the meta data of scores, but scores.csv would need it for its own: expected another name"
+    problem = "is not the metadata of scores, but scores.csv would need it for its own: expected another name"
     assert (ran.code, ran.err) == (2, f"rejoinder: scores.meta.json {problem}\n")
     assert meta.read_text(encoding="utf-8", errors="surrogateescape") == foreign
     assert not (tmp_path / "scores.csv").exists()
-    assert run("score", replies, *METRICS, "-o", "scores.parquet").code == 0, "whose meta data are within"
+    assert run("score", replies, *METRICS, "-o", "scores.parquet").code == 0, "whose metadata are within"
 
 
 def test_resume_over_a_finished_file_says_so_and_stops(run: Run, replies: Path, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_names_of_files_are_no_patterns(run: Run, replies: Path, tmp_path: Path)
     (tmp_path / "sa.csv.part").write_text("not ours")
     for name in ("s[ab].csv", "s*.csv", "s[1].parquet", "s?.parquet"):
         run("score", replies, "-m", "length", "-o", name)
-        assert len(read_scores(tmp_path / name)) == 4, name
+        assert len(read_score_file(tmp_path / name)) == 4, name
     assert (tmp_path / "sa.csv.part").read_text() == "not ours"
 
 
@@ -287,7 +287,7 @@ def test_a_csv_score_file_is_read_back_as_it_was_written(run: Run, write_lines: 
     for name in ("a.csv", "b.jsonl"):
         ran = run("score", path, "--config", "m.toml", "-o", name)
         assert ran.code == 0, ran.err
-        tables.append(read_scores(tmp_path / name))
+        tables.append(read_score_file(tmp_path / name))
         assert run("report", name, "--replies", path, "-o", f"{name}.html").code == 0
     ours, expected = tables
     assert list(ours.ids) == list(expected.ids) == STRANGE_IDS

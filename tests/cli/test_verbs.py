@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +17,9 @@ from rejoinder.cli.parameters import located, option_names
 from rejoinder.cli.running import Verb
 from rejoinder.cli.verbs import VERB_GROUPS
 from rejoinder.options import Parameter, Unknown, described
+
+if TYPE_CHECKING:
+    from running import Run
 
 VERBS = {name: verb for verbs in VERB_GROUPS.values() for name, verb in verbs.items()}
 NO_FUNCTION = {"demo", "completion", "reproduce"}
@@ -90,3 +94,10 @@ def test_every_number_and_word_has_a_check(name: str) -> None:
     for each in described(VERBS[name].place):
         if each.option.shown and ({int, float, bool} & set(each.types) or each.choices):
             assert each.check is not None, each.name
+
+
+def test_a_file_named_as_a_parameter_is_not_taken_for_it(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "folder").write_text("")
+    (tmp_path / "replies.jsonl").write_text('{"response": "yes"}\n')
+    ran = run("history", "folder", "--add", "replies.jsonl", "--name", "1", "-m", "length")
+    assert ran.err.startswith("rejoinder: folder is a file: expected a folder")

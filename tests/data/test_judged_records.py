@@ -1,4 +1,4 @@
-"""Human scores of any size and shape: numbers, or one line that says what was found."""
+"""Ratings of any size and shape: numbers, or one line that says what was found."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ BAD = {
     "words": ("good", NO_NUMBER + "'good'"),
     "text": ({"fluency": "good"}, NO_RATING + "a string"),
     "true": (True, NO_RATING + "true or false"),
-    "nothing": (None, "is missing: expected human scores"),
-    "not a number": (math.nan, "is missing: expected human scores"),
+    "nothing": (None, "is missing: expected ratings"),
+    "not a number": (math.nan, "is missing: expected ratings"),
     "no dimension": ({}, "is empty: expected at least one dimension"),
     "half a character": ({"\ud83d": 1}, "contains a lone surrogate at character 0: expected text"),
 }

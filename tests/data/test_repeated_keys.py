@@ -25,7 +25,7 @@ from rejoinder.data.source import Source
 from rejoinder.errors import DataError
 from rejoinder.folders.schema import RepeatedKeyError, json_value, read_config, read_json
 from rejoinder.scoring.parts import Manifest
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.score_file import read_score_file
 
 TWICE = "names the key 'response' twice in one object: expected unique keys"
 GOOD = json.dumps(
@@ -181,11 +181,11 @@ def test_results_of_other_tools(tmp_path: Path) -> None:
 def test_score_files_their_metadata_and_manifests(tmp_path: Path) -> None:
     scores = written(tmp_path / "a.jsonl", '{"id": "1", "system": "", "scores": {"bleu": 0.5, "bleu": 0.9}}\n')
     with pytest.raises(DataError, match=r"a\.jsonl:1: names the key 'bleu' twice"):
-        read_scores(scores)
+        read_score_file(scores)
     written(scores, '{"id": "1", "system": "", "scores": {"bleu": 0.5}}\n')
     written(tmp_path / "a.meta.json", '{"scores": "a.jsonl", "seed": 1, "seed": 2}')
     with pytest.raises(DataError, match=r"a\.meta\.json: names the key 'seed' twice"):
-        read_scores(scores)
+        read_score_file(scores)
     with pytest.raises(DataError, match="m: names the key 'run' twice"):
         Manifest.of_json('{"run": {}, "run": {}}', "m")
 

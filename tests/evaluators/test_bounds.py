@@ -21,7 +21,7 @@ from rejoinder.folders.schema import CONFIG
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import load, shipped_folder
-from rejoinder.scoring.reliability import Reliability, reliability
+from rejoinder.scoring.reliability import Reliability, reply_reliability
 from rejoinder.types import Dialogue, Example, JudgedExample
 
 LANGUAGE, LENGTH, FORM = (
@@ -108,15 +108,15 @@ def test_one_reply_has_a_status_and_reasons() -> None:
     context = ("How do I get in?",)
     replies = ("Open the door and go in.", "Do this:\n- open the door\n- go in", "Il suffit d'ouvrir la porte.", "")
     batch = Batch([Example(str(row), context, text) for row, text in enumerate(replies)])
-    assert reliability(load("default-fast"), batch) == [
+    assert reply_reliability(load("default-fast"), batch) == [
         Reliability("reliable"),
         Reliability("doubtful", (FORM,)),
         Reliability("not applicable", (LANGUAGE,)),
         Reliability("reliable"),
     ]
-    [without] = reliability(load("default-fast"), Batch([Example("1", (), "Open the door.")]))
+    [without] = reply_reliability(load("default-fast"), Batch([Example("1", (), "Open the door.")]))
     assert without == Reliability("not applicable", ("without context",))
-    assert reliability(rejoinder.load("length"), batch) == [Reliability("unmeasured")] * 4
+    assert reply_reliability(rejoinder.load("length"), batch) == [Reliability("unmeasured")] * 4
 
 
 def test_other_languages() -> None:

@@ -20,7 +20,7 @@ EXAMPLES = [item.example for item in judged()]
 
 
 def drawn(rng: np.random.Generator, contexts: int, replies: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Raw scores, human scores and contexts: some contexts get better replies, good replies are judged less alike."""
+    """Raw scores, ratings and contexts: some contexts get better replies, good replies are judged less alike."""
     groups = np.repeat(np.arange(contexts), replies)
     context, quality = rng.normal(0, 1, contexts)[groups], rng.normal(0, 1, len(groups))
     noise = rng.normal(0, 0.4, len(groups)) * (1 + 0.5 * (quality > 0))

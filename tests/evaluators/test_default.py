@@ -16,7 +16,7 @@ from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.reference_points import POINTS
 from rejoinder.metrics.batch import Batch
 from rejoinder.progress import following
-from rejoinder.registry import SHIPPED, SHIPPED_FOLDERS, shipped_folder
+from rejoinder.registry import SHIPPED_EVALUATORS, SHIPPED_FOLDERS, shipped_folder
 from rejoinder.types import Example
 from small_evaluators import judged
 from tolerance import assert_same_scores
@@ -100,7 +100,7 @@ def test_the_former_default_gives_its_former_scores() -> None:
 def test_versions_are_names_and_in_the_signature(default: rejoinder.Metric) -> None:
     assert rejoinder.load("default@3") == default
     assert "title:default@3" in default.signature
-    assert SHIPPED.keys() <= SHIPPED_FOLDERS.keys()
+    assert SHIPPED_EVALUATORS.keys() <= SHIPPED_FOLDERS.keys()
     with pytest.raises(rejoinder.CallError, match="default@3"):
         rejoinder.load("default@2")
 
@@ -156,7 +156,7 @@ def test_reference_points_are_in_order_and_of_this_version(default: rejoinder.Me
         rejoinder.reference_points("defalt")
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", SHIPPED_EVALUATORS)
 def test_it_is_small_and_has_a_card(name: str) -> None:
     folder = shipped_folder(name)
     assert sum(path.stat().st_size for path in folder.iterdir()) <= LARGEST

@@ -26,7 +26,7 @@ from rejoinder.learning.data import TrainingData, labels
 from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import ScoreWarning
 from rejoinder.metrics.batch import Batch
-from rejoinder.registry import EVALUATORS, JUDGES, SHIPPED, load
+from rejoinder.registry import EVALUATORS, JUDGES, SHIPPED_EVALUATORS, load
 from rejoinder.types import Example, JudgedExample, Scores
 from small_evaluators import REFERENCES, Familiar, Lengthy, dialogues, judged
 from tolerance import TOLERANCE, assert_same_scores
@@ -64,7 +64,7 @@ def test_every_registered_evaluator_is_tested() -> None:
 
 def test_every_evaluator_is_on_the_page_on_determinism() -> None:
     page = (DOCS / "reference" / "determinism.md").read_text(encoding="utf-8")
-    assert [name for name in (*EVALUATORS, *JUDGES, *SHIPPED) if f"`{name}`" not in page] == []
+    assert [name for name in (*EVALUATORS, *JUDGES, *SHIPPED_EVALUATORS) if f"`{name}`" not in page] == []
 
 
 def test_the_page_on_determinism_gives_the_tolerance_of_the_tests() -> None:
@@ -159,7 +159,7 @@ def test_a_copy_with_read_only_arrays_scores_the_same(fitted: Evaluator) -> None
     check_copy(fitted)
 
 
-@pytest.mark.parametrize("shipped", sorted(SHIPPED))
+@pytest.mark.parametrize("shipped", sorted(SHIPPED_EVALUATORS))
 def test_a_copy_of_a_shipped_one_scores_the_same(shipped: str) -> None:
     check_copy(load(shipped))
 
@@ -272,7 +272,7 @@ def test_a_clone_has_the_parameters_alone(fitted: Evaluator) -> None:
 def test_what_was_learned_is_no_parameter(fitted: Evaluator, unfitted: Evaluator) -> None:
     assert fitted.parameters == unfitted.parameters
     assert hash(fitted) == hash(unfitted)
-    with pytest.raises(TypeError, match="line_"):
+    with pytest.raises(UnknownNameError, match="line_"):
         Lengthy(line_=np.ones(2))  # type: ignore[call-arg]
 
 

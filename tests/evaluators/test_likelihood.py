@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM
 
 import rejoinder
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.errors import CallError
 from rejoinder.evaluators.simple import Likelihood
 from rejoinder.folders.foreign import quiet_transformers
@@ -72,7 +72,7 @@ def plain_log(evaluator: Likelihood, prefix: str, reply: str) -> tuple[float, in
 
 
 def expected(evaluator: Likelihood, example: Example) -> float:
-    pair = Pair(example.context, example.speakers, example.response)
+    pair = ReplyInContext(example.context, example.speakers, example.response)
     given, tokens = plain_log(evaluator, prefix_text(pair, evaluator.turns), example.response)
     alone, _ = plain_log(evaluator, "A:", example.response)
     forms = {"conditional": given / tokens, "pmi": (given - alone) / tokens, "pmi-share": (given - alone) / -alone}
@@ -81,7 +81,7 @@ def expected(evaluator: Likelihood, example: Example) -> float:
 
 
 def test_the_context_as_a_script() -> None:
-    pair = Pair(("zero", "first  turn", "second", "third", "last\nof all"), (), "reply")
+    pair = ReplyInContext(("zero", "first  turn", "second", "third", "last\nof all"), (), "reply")
     assert prefix_text(pair, 4) == "A: first turn\nB: second\nA: third\nB: last of all\nA:"
     assert (
         prefix_text(pair._replace(speakers=("x", "y", "y", "x", "y")), 3) == "B: second\nA: third\nB: last of all\nA:"

@@ -16,9 +16,8 @@ import rejoinder  # noqa: E402
 from rejoinder.errors import CallError, NeedsError  # noqa: E402
 from rejoinder.evaluators.simple import SkipThought  # noqa: E402
 from rejoinder.learning.run import TrainingRun  # noqa: E402
-from rejoinder.models.recurrent import Sizes  # noqa: E402
+from rejoinder.models.recurrent import NetworkSizes, SkipThoughtNetwork  # noqa: E402
 from rejoinder.models.sentence_encoders import sentence_encoder  # noqa: E402
-from rejoinder.models.skip_thought import SkipThoughtNetwork  # noqa: E402
 from rejoinder.models.token_dialogues import TokenDialogue, token_dialogues  # noqa: E402
 from rejoinder.replies.neural_training import likelihood  # noqa: E402
 from rejoinder.text.vocabulary import END  # noqa: E402
@@ -58,7 +57,7 @@ def test_neighbours_are_learned_by_heart() -> None:
 
 def test_both_neighbours_are_predicted_from_the_turn_between() -> None:
     torch.manual_seed(0)
-    network = SkipThoughtNetwork(Sizes(tokens=12, embedding=6, hidden=8), longest=5).eval()
+    network = SkipThoughtNetwork(NetworkSizes(tokens=12, embedding=6, hidden=8), longest=5).eval()
     one, two = (((5, 6, END), (7, END), (8, 9, END)), ((4, END), (10, 11, END)))
     with torch.no_grad():
         nats = network([TokenDialogue(one, (1, 2)), TokenDialogue(two, (1,))])

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rejoinder.show.figures import Curve, Scale, bins_for, fitted, span, tick_labels, ticks
+from rejoinder.show.figures import AxisScale, PlotCurve, bins_for, fitted, span, tick_labels, ticks
 from rejoinder.show.plots import WIDTH, histogram, interval_plot, line_plot, scatter
 from rejoinder.stats.intervals import Interval
 
@@ -29,7 +29,7 @@ def test_every_figure_escapes_names_and_labels() -> None:
         interval_plot([(NASTY, Interval(0.5, 0.4, 0.6))], label=NASTY),
         histogram([(NASTY, values)], label=NASTY),
         scatter(values, values, label=NASTY, x_label=NASTY, y_label=NASTY),
-        line_plot([Curve(NASTY, [1, 2], [0.1, 0.2])], label=NASTY, x_label=NASTY, y_label=NASTY),
+        line_plot([PlotCurve(NASTY, [1, 2], [0.1, 0.2])], label=NASTY, x_label=NASTY, y_label=NASTY),
     ]
     for figure in figures:
         root = parsed(figure)
@@ -96,7 +96,7 @@ def test_scatter_jitters_the_asked_axis_with_its_seed() -> None:
 
 
 def test_line_plot_keeps_its_labels_apart() -> None:
-    lines = [Curve(name, [1, 2], [0.5, 0.5], [0.4, NAN], [0.6, NAN]) for name in "abc"]
+    lines = [PlotCurve(name, [1, 2], [0.5, 0.5], [0.4, NAN], [0.6, NAN]) for name in "abc"]
     names = of_class(line_plot(lines, label="l"), "name")
     heights = sorted(float(name.get("y", "")) for name in names)
     assert all(np.diff(heights) >= 12)
@@ -112,7 +112,7 @@ def test_ticks_are_round_and_inside() -> None:
 def test_span_of_one_value_has_room() -> None:
     low, high = span(np.array([5.0, 5.0]))
     assert low < 5 < high
-    assert Scale(low, high, 0, 100)(5.0) == pytest.approx(50)
+    assert AxisScale(low, high, 0, 100)(5.0) == pytest.approx(50)
 
 
 def test_long_names_are_cut_in_the_middle() -> None:

@@ -13,8 +13,8 @@ import pytest
 import rejoinder
 from rejoinder.cli.demo_text import examples_path
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.show.figures import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
-from rejoinder.show.plots import COLOURS, STYLE, Figure, drawn
+from rejoinder.show.figures import HistogramPanel, IntervalPanel, LinePanel, Panel, PlotCurve, ScatterPanel
+from rejoinder.show.plots import COLOURS, STYLE, Figure, drawn_panel
 from rejoinder.stats.intervals import Interval
 from scored_replies import render_report
 
@@ -22,7 +22,7 @@ PANELS: tuple[Panel, ...] = (
     IntervalPanel("Means <b>", (("good & bad", Interval(0.5, 0.4, 0.6)), ("other", Interval(-0.2, -0.3, 0.1)))),
     HistogramPanel("Scores", (("good", np.array([0.1, 0.2, np.nan])),)),
     ScatterPanel("Dots", np.array([1.0, 2.0]), np.array([3.0, 4.0]), "people", "metric"),
-    LinePanel("Curves", (Curve("one", (1.0, 2.0), (0.5, 0.4)),), "contexts", "difference"),
+    LinePanel("Curves", (PlotCurve("one", (1.0, 2.0), (0.5, 0.4)),), "contexts", "difference"),
 )
 
 
@@ -83,7 +83,7 @@ def test_differences_have_one_row_per_pair(comparison: rejoinder.Comparison) -> 
 
 def test_scores_against_ratings(judged: rejoinder.Trust) -> None:
     assert judged.plot("meteor").svg.count("<circle") == len(judged.judged)
-    study = judged.dimensions[0].studies[0]
+    study = judged.dimensions[0].probes[0]
     assert study.plot().svg.count("<circle") == 2 * len(judged.judged)
 
 
@@ -117,8 +117,8 @@ def test_wrong_names_are_refused(comparison: rejoinder.Comparison, judged: rejoi
     with pytest.raises(UnknownNameError, match="illustrative"):
         judged.plot(dimension="quality")
     with pytest.raises(CallError, match="no figure"):
-        type(judged.dimensions[0].studies[0])("empty", "Empty", "us", (), ()).plot()
+        type(judged.dimensions[0].probes[0])("empty", "Empty", "us", (), ()).plot()
 
 
 def test_a_drawn_panel_has_one_mark_per_value() -> None:
-    assert drawn(PANELS[0]).count("<circle") == 2
+    assert drawn_panel(PANELS[0]).count("<circle") == 2

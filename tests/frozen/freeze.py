@@ -267,6 +267,7 @@ def stable(text: str) -> str:
     import rejoinder
 
     text = re.sub(rf"(?<![\d.]){re.escape(rejoinder.__version__)}(?!\d|\.\d)", "VERSION", text)
+    text = re.sub(r"\bv:\d[\w.]*", "v:VERSION", text)  # in signatures
     text = re.sub(r"weights:[0-9a-f]{12}", "weights:HASH", text)
     text = re.sub(r"(?<=\w@)[0-9a-f]{12}", "HASH", text)  # of encoders, whose signatures contain the version
     text = re.sub(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?)?", "TIME", text)

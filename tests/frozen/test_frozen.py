@@ -97,7 +97,7 @@ def assert_same(path: str, found: bytes, within: float = 0.0) -> None:
 
 def test_every_name_is_frozen() -> None:
     assert set(METRICS) == {*registry.METRICS, *registry.ALIASES}
-    assert set(BUNDLED) == set(registry.SHIPPED)
+    assert set(BUNDLED) == set(registry.SHIPPED_EVALUATORS)
 
 
 def test_every_kind_of_folder_is_frozen() -> None:

@@ -19,7 +19,7 @@ from damage import Damage, damages
 from fuzzing import fuzz, mutated
 from rejoinder.errors import LONGEST_MESSAGE, DataError, RejoinderError
 from rejoinder.folders.onnx_file import check_onnx
-from rejoinder.registry import ENCODERS, EVALUATORS, REPLY_MODELS, SHIPPED
+from rejoinder.registry import ENCODERS, EVALUATORS, REPLY_MODELS, SHIPPED_EVALUATORS
 from saved_folders import KINDS, WITH_TRANSFORMERS, copied_folder, saved_folder, use
 from tiny_onnx import field, inside, read_onnx, tensor_paths, tensors, tiny_network
 
@@ -39,7 +39,7 @@ def no_connection(*arguments: object) -> None:
 
 
 def test_every_kind_of_folder_is_here() -> None:
-    assert KINDS.keys() >= EVALUATORS.keys() | REPLY_MODELS.keys() | ENCODERS.keys() | SHIPPED.keys()
+    assert KINDS.keys() >= EVALUATORS.keys() | REPLY_MODELS.keys() | ENCODERS.keys() | SHIPPED_EVALUATORS.keys()
 
 
 @pytest.mark.slow

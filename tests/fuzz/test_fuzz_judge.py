@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fuzzing import VALUES, damaged, fuzz, mutated
 from judge_server import completion, echo, token
-from rejoinder.judge.prompt import Usage, has_logprobs, letter_masses, usage_of, verdict_of
+from rejoinder.judge.prompt import TokenUsage, has_logprobs, letter_masses, token_usage, verdict_of
 from rejoinder.judge.wire import KeyCleaner
 
 pytestmark = pytest.mark.slow
@@ -52,13 +52,13 @@ def check(content: bytes) -> None:
     masses = letter_masses(answer, "ABC")
     assert masses is None or sum(masses) == pytest.approx(1)
     has_logprobs(answer)
-    used = usage_of(answer, 100, 4)
+    used = token_usage(answer, 100, 4)
     assert 1 <= used.read <= 10**7
     assert 0 <= used.written <= 10**7
     estimated = (used.read_estimated, used.written_estimated)
     assert estimated in {(0, 0), (100, 0), (0, 4), (100, 4)}
     assert used.estimates == int(any(estimated))
-    assert used + Usage() == used
+    assert used + TokenUsage() == used
 
 
 def as_bytes(answer: Any) -> bytes:

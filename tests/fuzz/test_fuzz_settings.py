@@ -16,7 +16,7 @@ from rejoinder.errors import LONGEST_MESSAGE, CallError, RejoinderError
 from rejoinder.folders.outputs import UnfinishedRows, content_digest
 from rejoinder.registry import load
 from rejoinder.replies.pool import _finished_tally
-from rejoinder.scoring.score_file import ScoreFile, read_scores
+from rejoinder.scoring.score_file import ScoreFile, read_score_file
 from rejoinder.specs import format_spec, parse_spec
 
 pytestmark = pytest.mark.slow
@@ -44,7 +44,7 @@ def test_score_files(tmp_path: Path) -> None:
         scores.write_bytes(files[0])
         meta.write_bytes(files[1])
         try:
-            str(read_scores(scores))
+            str(read_score_file(scores))
         except RejoinderError as error:
             check_error(error)
 
@@ -111,7 +111,7 @@ def test_score_tables(tmp_path: Path) -> None:
         path, content = case
         path.write_bytes(content)
         try:
-            str(read_scores(path))
+            str(read_score_file(path))
         except RejoinderError as error:
             check_error(error)
 

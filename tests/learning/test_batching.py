@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rejoinder.learning.data import BATCH_COST, Encoded, buckets, by_length, padded
+from rejoinder.learning.data import BATCH_COST, EncodedPair, buckets, by_length, padded
 
 
-def rows(count: int = 300) -> list[Encoded]:
+def rows(count: int = 300) -> list[EncodedPair]:
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 60, count)
-    return [Encoded(tuple(rng.integers(1, 99, length).tolist()), (0,) * int(length)) for length in lengths]
+    return [EncodedPair(tuple(rng.integers(1, 99, length).tolist()), (0,) * int(length)) for length in lengths]
 
 
 def test_every_row_once_within_the_limit() -> None:
@@ -27,7 +27,7 @@ def test_every_row_once_within_the_limit() -> None:
 
 
 def test_a_row_longer_than_the_limit_runs_alone() -> None:
-    assert by_length([Encoded((1,) * 9, (0,) * 9), Encoded((1,), (0,))], 5) == [[0], [1]]
+    assert by_length([EncodedPair((1,) * 9, (0,) * 9), EncodedPair((1,), (0,))], 5) == [[0], [1]]
 
 
 def test_no_other_cut_takes_less_time() -> None:
@@ -37,7 +37,7 @@ def test_no_other_cut_takes_less_time() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         lengths = sorted(rng.integers(1, 40, 8).tolist(), reverse=True)
-        encoded = [Encoded((1,) * length, (0,) * length) for length in lengths]
+        encoded = [EncodedPair((1,) * length, (0,) * length) for length in lengths]
         cuts = [[place for place in range(1, 8) if number >> place & 1] for number in range(0, 256, 2)]
         ways = [[[*range(start, end)] for start, end in pairwise([0, *cut, 8])] for cut in cuts]
         allowed = [way for way in ways if all(len(batch) * lengths[batch[0]] <= 120 for batch in way)]
@@ -71,7 +71,7 @@ def test_a_batch_that_is_too_small_gets_the_rows_of_another() -> None:
 
 
 def test_padding() -> None:
-    arrays = padded([Encoded((5, 6, 7), (0, 0, 1)), Encoded((8,), (1,))], pad=9)
+    arrays = padded([EncodedPair((5, 6, 7), (0, 0, 1)), EncodedPair((8,), (1,))], pad=9)
     assert arrays["input_ids"].tolist() == [[5, 6, 7], [8, 9, 9]]
     assert arrays["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
     assert arrays["token_type_ids"].tolist() == [[0, 0, 1], [1, 0, 0]]

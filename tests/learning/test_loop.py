@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.errors import RejoinderError
-from rejoinder.learning.loop import Outcome, train_stage
-from rejoinder.learning.run import TrainingRun, Validation
+from rejoinder.learning.loop import StageOutcome, train_stage
+from rejoinder.learning.run import StageValidation, TrainingRun
 from rejoinder.learning.schedules import Schedule
 
 SCHEDULE = Schedule(learning_rate=0.1, batch=1, epochs=4, warm_up=0.0, weight_decay=0.0)
@@ -81,7 +81,7 @@ class GroupedStage(LineStage):
         return [([self.network.slope], 0.5)]
 
 
-def trained(stage: LineStage, schedule: Schedule = SCHEDULE, run: TrainingRun | None = None) -> Outcome:
+def trained(stage: LineStage, schedule: Schedule = SCHEDULE, run: TrainingRun | None = None) -> StageOutcome:
     return train_stage(stage, schedule, seed=0, run=run, key="key")
 
 
@@ -93,7 +93,7 @@ def values(stage: LineStage) -> tuple[float, float]:
 def test_adam_by_hand(fused: bool) -> None:
     # With a constant gradient Adam's step is the learning rate: 0.1, 0.1 * 7/7, 0.1 * 6/7, ... 0.1 * 1/7.
     stage = LineStage()
-    assert trained(stage, replace(SCHEDULE, fused=fused, cpu=True)) == Outcome("line", 8, "goodness", None)
+    assert trained(stage, replace(SCHEDULE, fused=fused, cpu=True)) == StageOutcome("line", 8, "goodness", None)
     assert values(stage) == pytest.approx((-0.5, 0.5), rel=1e-4)
     assert [epoch for epoch, _ in stage.seen] == [0, 0, 1, 1, 2, 2, 3, 3]
 
@@ -131,31 +131,31 @@ def test_plateaus_are_those_of_the_loss() -> None:
     plateau = replace(SCHEDULE, decay="plateau", learning_rate=3e-6, epochs=6)
     # An equal loss is a plateau, and so is one that is lower than the last but not than the lowest.
     stage = LossStage(figures=[0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4], losses=[9, 5, 4, 4, 3, 8, 7])
-    found: list[Validation] = []
+    found: list[StageValidation] = []
     outcome = trained(stage, plateau, TrainingRun(on_validation=found.append))
     assert (outcome.steps, outcome.best) == (10, 0.9), "the best figure is kept, whatever the loss"
     assert found == [
-        Validation("line", 2, 0.9, 5),
-        Validation("line", 4, 0.8, 4),
-        Validation("line", 6, 0.7, 4),
-        Validation("line", 8, 0.6, 3),
-        Validation("line", 10, 0.5, 8, finished=True),
+        StageValidation("line", 2, 0.9, 5),
+        StageValidation("line", 4, 0.8, 4),
+        StageValidation("line", 6, 0.7, 4),
+        StageValidation("line", 8, 0.6, 3),
+        StageValidation("line", 10, 0.5, 8, finished=True),
     ]
 
 
 def test_without_held_out_rows_the_rate_stays() -> None:
     stage = LossStage()
-    found: list[Validation] = []
+    found: list[StageValidation] = []
     trained(stage, replace(SCHEDULE, decay="plateau"), TrainingRun(on_validation=found.append))
     assert values(stage)[1] == pytest.approx(0.8, rel=1e-4)
     assert [(one.figure, one.loss, one.finished) for one in found] == [(None, None, step == 3) for step in range(4)]
 
 
 def test_the_first_look_is_reported() -> None:
-    found: list[Validation] = []
+    found: list[StageValidation] = []
     schedule = replace(SCHEDULE, epochs=1, validate_first=True)
     trained(LineStage(figures=[0.5, 0.75]), schedule, TrainingRun(on_validation=found.append))
-    assert found == [Validation("line", 0, 0.5, None), Validation("line", 2, 0.75, None, finished=True)]
+    assert found == [StageValidation("line", 0, 0.5, None), StageValidation("line", 2, 0.75, None, finished=True)]
 
 
 def test_every_step_has_its_own_seed(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rejoinder.data.contexts import TrainedContexts, bare, context_groups, rows_of_contexts, without_contexts
+from rejoinder.data.contexts import TrainedContexts, bare_text, context_groups, rows_of_contexts, without_contexts
 from rejoinder.types import Dialogue, Example
 from small_evaluators import Familiar, Lengthy, dialogues, judged
 
@@ -25,12 +25,12 @@ def example(*context: str, reply: str = "reply", references: tuple[str, ...] = (
     ],
 )
 def test_spelling_is_passed_over(one: str, other: str) -> None:
-    assert bare(one) == bare(other)
+    assert bare_text(one) == bare_text(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("yes", "no"), ("कि", "का"), ("👍", "👎"), ("?", "!"), ("1", "2")])
 def test_different_texts_stay_different(one: str, other: str) -> None:
-    assert bare(one) != bare(other)
+    assert bare_text(one) != bare_text(other)
 
 
 def held(trained: TrainedContexts, *examples: Example) -> list[bool]:

@@ -21,6 +21,7 @@ CALLS = re.compile(
 )
 """Calls that open files with another library, or that run or ask something."""
 ELSEWHERE = {
+    ("options.py", "eval"),  # annotations of our own functions, as their source has them
     ("folders/sources.py", "snapshot_download"),  # finds a folder in the cache, or downloads data into it
     ("scoring/processes.py", "pickle.load"),  # what a process of the same run has sent over its own pipe
 }

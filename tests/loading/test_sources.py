@@ -15,7 +15,7 @@ import rejoinder
 from rejoinder.errors import CallError, DataError
 from rejoinder.folders import sources
 from rejoinder.folders.sources import cached_pretrained, downloads, find_pretrained, offline
-from rejoinder.registry import SHIPPED
+from rejoinder.registry import SHIPPED_EVALUATORS
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_loading_and_scoring_open_no_connection() -> None:
     pytest.importorskip("torch")
     from saved_folders import WITH_TRANSFORMERS, saved_folder
 
-    folders = [str(saved_folder(kind)) for kind in (*WITH_TRANSFORMERS, *SHIPPED)]
+    folders = [str(saved_folder(kind)) for kind in (*WITH_TRANSFORMERS, *SHIPPED_EVALUATORS)]
     support = str(Path(__file__).parents[1] / "support")
     environment = {name: value for name, value in os.environ.items() if name not in {"HF_HUB_OFFLINE"}}
     environment["PYTHONPATH"] = os.pathsep.join([*sys.path, support])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import rejoinder
+from rejoinder.metrics.base import ScoreWarning
 
 
 def replies(*, equal_replies: bool, equal_ratings: bool) -> list[dict[str, Any]]:
@@ -37,7 +38,11 @@ def test_meta_evaluation(equal_replies: bool, equal_ratings: bool) -> None:
 
 def test_scores_and_comparison() -> None:
     data = replies(equal_replies=True, equal_ratings=True)
-    cell = rejoinder.score(data, "length", resamples=20).summary()["length"]["A"]
+    with pytest.warns(ScoreWarning) as said:
+        cell = rejoinder.score(data, "length", resamples=20).summary()["length"]["A"]
+    assert [str(each.message) for each in said] == [
+        f"one and the same reply of {name} is given to 20 of 20 contexts" for name in "ABC"
+    ]
     assert (cell.mean, cell.low, cell.high, cell.std) == (2.0, 2.0, 2.0, 0.0)
     comparison = rejoinder.compare(data, metrics=["length", "bleu-2"], labels=data, resamples=20)
     assert not any(verdict.significant for verdict in comparison.verdicts)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rejoinder.comparing.compare import compare
-from rejoinder.comparing.labels import HumanDifference, human_means, labels_by_row
+from rejoinder.comparing.labels import LabelDifference, human_means, labels_by_row
 from rejoinder.comparing.tests import ranking
 from rejoinder.data.judged import JudgedSet
 from rejoinder.errors import CallError
@@ -55,10 +55,10 @@ def test_sentences() -> None:
     json.dumps(means.to_dict(), allow_nan=False)
 
 
-def an_open_difference(needed: float, unlabelled: int, p: float = 0.2) -> HumanDifference:
+def an_open_difference(needed: float, unlabelled: int, p: float = 0.2) -> LabelDifference:
     interval = Interval(0.1, -0.1, 0.3)
     result = PredictionPowered(interval, interval, (1.0,), 40, unlabelled, p, 1.0, 0.1, 0.1)
-    return HumanDifference("A", "B", result, p, needed)
+    return LabelDifference("A", "B", result, p, needed)
 
 
 def test_what_more_labels_could_do() -> None:
@@ -92,9 +92,9 @@ def test_several_differences_are_corrected_together() -> None:
     assert [row["p_adjusted"] for row in told] == pytest.approx(holm(raw).tolist())
     for row, p in zip(means.differences, raw, strict=True):
         assert (p < 0.05) == (not row.result.interval.covers(0)), "before the correction, p and interval agree"
-        assert row.settled == (row.p_adjusted < 0.05)
-    assert any(p < 0.05 and not row.settled for row, p in zip(means.differences, raw, strict=True))
-    assert any(row.settled for row in means.differences)
+        assert row.significant == (row.p_adjusted < 0.05)
+    assert any(p < 0.05 and not row.significant for row, p in zip(means.differences, raw, strict=True))
+    assert any(row.significant for row in means.differences)
     assert "Each interval stands for itself" not in str(means)
 
 

@@ -41,7 +41,7 @@ def test_data_with_one_dimension(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        (None, "field 'scores': is missing: expected human scores"),
+        (None, "field 'scores': is missing: expected ratings"),
         ({}, "field 'scores': is empty: expected at least one dimension"),
         ({"overall": "good"}, "field 'scores.overall': expected a number, a list of numbers or null, found a string"),
         (

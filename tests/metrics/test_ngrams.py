@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rejoinder.arrays import Ragged
-from rejoinder.metrics.ngrams import narrowed, occurrences, occurrences_before, padded
+from rejoinder.metrics.ngrams import narrowed, occurrences, occurrences_before, padded_columns
 
 ORDERS = 4
 
@@ -26,7 +26,9 @@ def test_occurrences_are_those_of_a_plain_count(words: int, first: int) -> None:
     rng = np.random.default_rng(words)
     own, others = texts(rng, words, first), texts(rng, words, first)
     rows = np.arange(len(own))
-    text, other = (padded(narrowed(Ragged.of(given)), rows, filler) for given, filler in ((own, -1), (others, -2)))
+    text, other = (
+        padded_columns(narrowed(Ragged.of(given)), rows, filler) for given, filler in ((own, -1), (others, -2))
+    )
     for n, (within, before) in enumerate(
         zip(occurrences(text, other, ORDERS), occurrences_before(text, ORDERS), strict=True), 1
     ):

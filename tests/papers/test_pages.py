@@ -22,7 +22,15 @@ from places import DOCS
 from rejoinder.errors import CallError, UnknownNameError
 
 RESULTS = DOCS / "results"
-COLLECTED = {"default-blend", "llm-judge", "mutation-testing", "simulated-crowd"}
+COLLECTED = {
+    "default-blend",
+    "known-truths",
+    "language-identification",
+    "llm-judge",
+    "mutation-testing",
+    "reliability",
+    "simulated-crowd",
+}
 """Pages that collect the output of several commands, each of which they name."""
 TRAIN_ALONE = {"torch", "transformers", "sklearn", "gensim"}
 

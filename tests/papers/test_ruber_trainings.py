@@ -73,7 +73,7 @@ def test_only_what_all_models_share_is_called_shared() -> None:
 
 
 def test_the_page_with_tuned_models_says_how_they_are_tuned() -> None:
-    tuning = "Tuning on human scores: `label_epochs=30`, `label_rate=0.0003`, batches of 30."
+    tuning = "Tuning on ratings: `label_epochs=30`, `label_rate=0.0003`, batches of 30."
     assert made("ruber-figures")[2] == tuning
     assert not any("Tuning" in block for block in made("ruber-transfer"))
     assert tuning in (DOCS / "results" / "ruber-figures.md").read_text(encoding="utf-8")

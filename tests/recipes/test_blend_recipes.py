@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 from recipes import blend_results, default_blend, fluency, usage
 from rejoinder.metrics.fluency import fluency as scores_of
 from rejoinder.metrics.fluency import full_precision
-from rejoinder.text.words import usage_of, words_of
+from rejoinder.text.words import word_usage, words_of
 
 TURNS = [
     "Would you like a cup of tea with lemon?",
@@ -73,7 +73,7 @@ def test_usage_is_counted_and_read(dialogues: str, tmp_path: Path, monkeypatch: 
     target = tmp_path / "usage.safetensors"
     monkeypatch.setattr(usage, "FEWEST", {"words": 1, "pairs": 1, "turns": 1})
     usage.main(["--dialogues", dialogues, "-o", str(target)])
-    counted = usage_of(load_file(target))
+    counted = word_usage(load_file(target))
     assert counted.information("would") == pytest.approx(np.log(6 / 3), abs=0.05)  # in three of six turns
     assert counted.information("zebra") == pytest.approx(np.log(6 / 2), abs=0.05)
     words = words_of(TURNS[3])

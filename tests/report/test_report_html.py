@@ -17,7 +17,7 @@ from rejoinder._version import __version__
 from rejoinder.errors import CallError
 from rejoinder.scoring import page
 from rejoinder.scoring.chosen_rows import rows_to_show
-from rejoinder.scoring.replies_page import turns_of
+from rejoinder.scoring.replies_page import labelled_turns
 from rejoinder.show.document import Section
 from rejoinder.show.html import SCRIPTS, render_page
 from rejoinder.show.markup import Html
@@ -202,7 +202,7 @@ def test_hostile_texts_leave_no_element_behind() -> None:
 )
 def test_own_turns_are_those_of_the_one_who_replies(speakers: tuple[str, ...], own: list[bool]) -> None:
     example = Example("1", ("one", "two", "three"), "reply", speakers=speakers)
-    assert [turn.own for turn in turns_of(example)] == own
+    assert [turn.own for turn in labelled_turns(example)] == own
 
 
 def test_older_turns_are_folded() -> None:

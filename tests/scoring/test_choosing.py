@@ -15,7 +15,7 @@ from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.metrics.bleu import Bleu
 from rejoinder.metrics.overlap import Length
-from rejoinder.scoring.score import DEFAULT_METRICS, Choice, choose
+from rejoinder.scoring.score import DEFAULT_METRICS, MetricChoice, choose_metrics
 from rejoinder.types import Example
 
 EXAMPLES = [
@@ -35,20 +35,20 @@ def seen(examples: list[Example]) -> Survey:
 
 
 def labels(metrics: Any) -> list[str]:
-    return list(choose(metrics).metrics)
+    return list(choose_metrics(metrics).metrics)
 
 
 def test_names_parameters_and_instances_become_labels() -> None:
-    chosen = choose(["bleu", " bleu(n=2) ", "bleu-2", Length(), Length(lowercase=False)])
+    chosen = choose_metrics(["bleu", " bleu(n=2) ", "bleu-2", Length(), Length(lowercase=False)])
     assert list(chosen.metrics) == ["bleu", "bleu(n=2)", "bleu-2", "length", "length(lowercase=false)"]
     assert chosen.metrics["bleu(n=2)"] == chosen.metrics["bleu-2"] == Bleu(n=2)
     assert not chosen.optional
 
 
 def test_labels_of_one_s_own() -> None:
-    chosen = choose({"mine": "bleu(n=2)", "theirs": Length()})
+    chosen = choose_metrics({"mine": "bleu(n=2)", "theirs": Length()})
     assert chosen.metrics == {"mine": Bleu(n=2), "theirs": Length()}
-    assert choose(chosen) is chosen
+    assert choose_metrics(chosen) is chosen
 
 
 def test_instances_of_one_name_differ_by_their_parameters() -> None:
@@ -58,11 +58,11 @@ def test_instances_of_one_name_differ_by_their_parameters() -> None:
     wrong: list[list[str | Metric]] = [[Bleu(n=2), Bleu(n=2)], [Bleu(n=2), Bleu(), "bleu(n=2)"]]
     for twice in wrong:
         with pytest.raises(CallError, match=r"^the metric 'bleu\(n=2\)' is named twice$"):
-            choose(twice)
+            choose_metrics(twice)
 
 
 def test_all_is_every_metric_by_its_settings() -> None:
-    chosen = choose(["all"])
+    chosen = choose_metrics(["all"])
     assert registry.ALIASES.keys() <= chosen.metrics.keys()
     assert len(set(chosen.metrics.values())) == len(chosen.metrics), "no setting runs twice"
     for name in registry.metric_names():
@@ -71,14 +71,14 @@ def test_all_is_every_metric_by_its_settings() -> None:
 
 
 def test_what_is_named_beside_all_is_asked_for() -> None:
-    chosen = choose(["all", "bleu(n=3, smooth=none)", "bleu-2", Length(strip="stopwords")])
+    chosen = choose_metrics(["all", "bleu(n=3, smooth=none)", "bleu-2", Length(strip="stopwords")])
     assert list(chosen.metrics)[-3:] == ["bleu(n=3, smooth=none)", "bleu-2", "length(strip=stopwords)"]
     assert "length" in chosen.metrics
     assert chosen.metrics.keys() - chosen.optional == set(list(chosen.metrics)[-3:])
 
 
 def test_more_metrics_from_a_configuration() -> None:
-    chosen = choose(["all", "length"]).adding({"mine": Bleu(n=2), "rouge-l": Bleu()})
+    chosen = choose_metrics(["all", "length"]).adding({"mine": Bleu(n=2), "rouge-l": Bleu()})
     assert list(chosen.metrics)[-3:] == ["length", "mine", "rouge-l"]
     assert chosen.metrics["rouge-l"] == Bleu(), "a metric of a set gives way"
     assert not chosen.optional & {"length", "mine", "rouge-l"}
@@ -87,9 +87,9 @@ def test_more_metrics_from_a_configuration() -> None:
 
 
 def test_the_default_set_is_as_far_as_the_data_serve_it() -> None:
-    full = choose(None).served_by(seen(EXAMPLES), "here")
+    full = choose_metrics(None).served_by(seen(EXAMPLES), "here")
     assert (tuple(full.metrics), full.notes) == (DEFAULT_METRICS, ())
-    bare = choose(None).served_by(seen(BARE), "here")
+    bare = choose_metrics(None).served_by(seen(BARE), "here")
     assert bare.metrics
     assert all(not metric.needs for metric in bare.metrics.values())
     assert bare.notes == (
@@ -100,7 +100,7 @@ def test_the_default_set_is_as_far_as_the_data_serve_it() -> None:
 
 @pytest.mark.parametrize("examples", [EXAMPLES, BARE, NO_REFERENCES, NO_CONTEXT])
 def test_all_leaves_out_what_no_example_has(examples: list[Example]) -> None:
-    every = choose("all")
+    every = choose_metrics("all")
     served = every.served_by(seen(examples), "here")
     has = {need for need in ("references", "context") if getattr(examples[0], need)}
     assert served.metrics.keys() == {label for label, metric in every.metrics.items() if metric.needs <= has}
@@ -111,10 +111,10 @@ def test_all_leaves_out_what_no_example_has(examples: list[Example]) -> None:
 
 
 def test_a_metric_that_was_asked_for_and_cannot_be_served_is_an_error() -> None:
-    for metrics in (["bleu"], ["all", "bleu"], {"bleu": Bleu()}, choose("all").adding({"bleu": Bleu()})):
+    for metrics in (["bleu"], ["all", "bleu"], {"bleu": Bleu()}, choose_metrics("all").adding({"bleu": Bleu()})):
         with pytest.raises(NeedsError, match=r"^bleu needs references, but none of the 3 examples of here has any$"):
-            choose(metrics).served_by(seen(NO_REFERENCES), "here")
-    assert choose(["bleu"]).served_by(seen([EXAMPLES[0], *NO_REFERENCES[1:]]), "here").metrics, "one is enough"
+            choose_metrics(metrics).served_by(seen(NO_REFERENCES), "here")
+    assert choose_metrics(["bleu"]).served_by(seen([EXAMPLES[0], *NO_REFERENCES[1:]]), "here").metrics, "one is enough"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,30 +125,30 @@ class NeedsContext(Length):
 
 def test_a_context_may_be_needed() -> None:
     with pytest.raises(NeedsError, match=r"^mine needs context, but none of the 3 examples of here has any$"):
-        choose({"mine": NeedsContext()}).served_by(seen(NO_CONTEXT), "here")
+        choose_metrics({"mine": NeedsContext()}).served_by(seen(NO_CONTEXT), "here")
 
 
 def test_what_is_no_metric() -> None:
     with pytest.raises(CallError, match=r"^the metric 'bleu' is named twice$"):
-        choose(["bleu", "bleu"])
+        choose_metrics(["bleu", "bleu"])
     wrong: Any = [Length]
     with pytest.raises(
         CallError, match=r"^<class '.*Length'> is not a metric: expected a name or an object returned by load\(\)$"
     ):
-        choose(wrong)
+        choose_metrics(wrong)
     with pytest.raises(CallError, match=r"^bm25 is a reply model: expected a metric or an evaluator$"):
-        choose("bm25")
+        choose_metrics("bm25")
     with pytest.raises(CallError, match=r"^ensemble is not trained: train it, save it, and name the folder that"):
-        choose("ensemble(members=[length])")
+        choose_metrics("ensemble(members=[length])")
     with pytest.raises(UnknownNameError):
-        choose("blue")
+        choose_metrics("blue")
 
 
 @pytest.mark.parametrize("none", [[], {}, ()])
 def test_a_choice_of_no_metric_is_an_error(none: Any) -> None:
     with pytest.raises(CallError, match=r"^no metric is named: expected some, or None for the default set$"):
-        choose(none)
-    assert not Choice({}).served_by(seen(BARE), "here").metrics
+        choose_metrics(none)
+    assert not MetricChoice({}).served_by(seen(BARE), "here").metrics
 
 
 def test_the_functions_say_what_they_left_out() -> None:
@@ -177,7 +177,7 @@ class Demanding(Length):
 
 @pytest.mark.usefixtures("plugged")
 def test_all_leaves_out_plug_ins_that_cannot_be_built() -> None:
-    chosen = choose("all")
+    chosen = choose_metrics("all")
     assert chosen.notes == (
         "left out demanding: demanding needs a value for path: demanding(path=...)",
         "left out gone: no_such_module:X cannot be imported (No module named 'no_such_module')",

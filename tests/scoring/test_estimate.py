@@ -10,7 +10,7 @@ import pytest
 
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.run import Estimate, announced, estimate
+from rejoinder.scoring.run import TimeEstimate, announced, estimate
 from rejoinder.types import Example, Scores
 
 
@@ -82,12 +82,12 @@ def test_default_has_a_faster_one_with_its_own_measured_time(batch: Batch) -> No
 
 
 def test_sentences() -> None:
-    found = Estimate(20_000, {"default": 600.0, "bleu": 10.0}, {"default": ("default-fast", 2.0)})
+    found = TimeEstimate(20_000, {"default": 600.0, "bleu": 10.0}, {"default": ("default-fast", 2.0)})
     assert found.sentences() == [
         "Scoring 20,000 replies will take about 10 min (measured on a few of them); default takes 98% of that.",
         "Faster: -m default-fast in place of default, about 12 s (`rejoinder metrics default-fast` says what is lost); "
         "without default, about 10 s; a random sample (`rejoinder convert --sample`), about 61 s for 2,000 replies.",
     ]
-    assert Estimate(1000, {"only": 30.0}, {}).sentences() == [
+    assert TimeEstimate(1000, {"only": 30.0}, {}).sentences() == [
         "Scoring 1,000 replies will take about 30 s (measured on a few of them)."
     ]

@@ -15,7 +15,7 @@ from rejoinder.data.contexts import GroupFinder, Grouping
 from rejoinder.data.source import Source, survey
 from rejoinder.metrics.overlap import Length
 from rejoinder.scoring.run import LocalRun
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.score_file import read_score_file
 from rejoinder.types import Example
 
 
@@ -129,7 +129,7 @@ def test_a_score_file_keeps_the_intervals_of_its_contexts(tmp_path: Path) -> Non
     examples = [Example(f"{c}-{r}", (f"q{c}",), "w " * lengths[c]) for c in range(20) for r in range(5)]
     with closing(Source(examples)) as source:
         table = LocalRun(source, survey(source), {"length": Length()}, quiet=True).score(tmp_path / "scores.jsonl")
-    assert read_scores(tmp_path / "scores.jsonl").summary()["length"][""] == table.summary()["length"][""]
+    assert read_score_file(tmp_path / "scores.jsonl").summary()["length"][""] == table.summary()["length"][""]
 
 
 def test_numbers_follow_the_order_of_appearance() -> None:

@@ -18,8 +18,8 @@ from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring import run as local
 from rejoinder.scoring.run import LocalRun
-from rejoinder.scoring.score import choose
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.score import choose_metrics
+from rejoinder.scoring.score_file import read_score_file
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.types import Example, Scores
 
@@ -88,7 +88,7 @@ EXAMPLES = [
 
 def make_run(examples: list[Example] | None = None, metrics: Mapping[str, Metric] | None = None) -> LocalRun:
     source = Source(EXAMPLES if examples is None else examples)
-    chosen = metrics or choose(["bleu-2", "distinct-1", ShareOfLongest()]).metrics
+    chosen = metrics or choose_metrics(["bleu-2", "distinct-1", ShareOfLongest()]).metrics
     return LocalRun(source, survey(source), chosen, resamples=20)
 
 
@@ -199,9 +199,9 @@ def changed_runs() -> dict[str, LocalRun]:
     return {
         "data": make_run(other),
         "fewer": make_run(EXAMPLES[:-1]),
-        "metrics": make_run(metrics=choose(["bleu-2"]).metrics),
+        "metrics": make_run(metrics=choose_metrics(["bleu-2"]).metrics),
         "parameters": make_run(
-            metrics={**choose(["bleu-2", "distinct-1"]).metrics, "share-of-longest": ShareOfLongest(longest=3)}
+            metrics={**choose_metrics(["bleu-2", "distinct-1"]).metrics, "share-of-longest": ShareOfLongest(longest=3)}
         ),
         "seed": replace(make_run(), seed=1),
     }
@@ -283,7 +283,7 @@ def test_more_rows_than_examples_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
-@pytest.mark.parametrize("moved", ["scores", "meta data"])
+@pytest.mark.parametrize("moved", ["scores", "metadata"])
 def test_a_crash_while_publishing_pairs_no_scores_with_meta_data_of_others(
     moved: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,8 +298,8 @@ def test_a_crash_while_publishing_pairs_no_scores_with_meta_data_of_others(
 
     monkeypatch.setattr(Path, "replace", crash)
     with pytest.raises(Interrupted):
-        make_run(metrics=choose(["bleu-2(smooth=none)"]).metrics).score(target)
-    signatures = read_scores(target).signatures
+        make_run(metrics=choose_metrics(["bleu-2(smooth=none)"]).metrics).score(target)
+    signatures = read_score_file(target).signatures
     assert set(signatures.values()) == {"unknown (no metadata next to the scores)"}
     assert set(signatures) == (set(LABELS) if moved == "scores" else {"bleu-2(smooth=none)"})
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import rejoinder
-from rejoinder.scoring.advice import Agreement, meaning
+from rejoinder.scoring.advice import MeasuredTrust, meaning
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Example
 
@@ -59,8 +59,10 @@ def test_the_points_hold_for_the_signature_and_not_for_the_label(table: ScoreTab
 def test_a_metric_that_hardly_agrees_with_people_is_named(table: ScoreTable, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = {"length": (0.1, 0.15, 0.5), "default": (0.1, 0.4, 0.5)}
     monkeypatch.setattr(
-        "rejoinder.scoring.advice.agreement",
-        lambda name: [Agreement(name, "rated", "overall", 100, (each, 0.0, 1.0)) for each in measured.get(name, ())],
+        "rejoinder.scoring.advice.measured_trust",
+        lambda name: [
+            MeasuredTrust(name, "rated", "overall", 100, (each, 0.0, 1.0)) for each in measured.get(name, ())
+        ],
     )
     [caution] = [each for each in meaning(table) if each.startswith("Little agreement with people")]
     assert "below 0.2): length. " in caution

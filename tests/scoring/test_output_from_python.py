@@ -74,9 +74,9 @@ def test_the_output_is_that_of_the_command_line(output: str, replies: Path, run:
     assert (ran.code, told.code) == (0, 0), ran.err
     if suffix != ".parquet":
         assert (tmp_path / output).read_bytes() == (tmp_path / f"other{suffix}").read_bytes()
-        metas = [json.loads((tmp_path / f"{stem}.meta.json").read_text()) for stem in ("scores", "other")]
-        assert metas[0].pop("scores") != metas[1].pop("scores")
-        assert metas[0] == metas[1]
+        all_metadata = [json.loads((tmp_path / f"{stem}.meta.json").read_text()) for stem in ("scores", "other")]
+        assert all_metadata[0].pop("scores") != all_metadata[1].pop("scores")
+        assert all_metadata[0] == all_metadata[1]
     assert told.json["summary"] == table.to_dict()["summary"]
     assert not list(tmp_path.glob("*.part*"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from rejoinder.scoring.chosen_rows import rows_to_show
 from rejoinder.scoring.reliability import Doubt, LanguageCounter, RepetitionCounter
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.stats.means import Outcomes
-from rejoinder.text.language import UNKNOWN, language, languages
+from rejoinder.text.language import UNKNOWN_LANGUAGE, language, languages
 from rejoinder.types import Example
 
 FRENCH = "Je ne sais pas du tout ce que vous voulez dire."
@@ -32,11 +33,11 @@ FRENCH = "Je ne sais pas du tout ce que vous voulez dire."
         ("はい", "ja"),
         ("네, 알겠습니다", "ko"),
         ("我不知道。", "zh"),
-        ("", UNKNOWN),
-        ("ok", UNKNOWN),
-        ("42 :-)", UNKNOWN),
-        ("\ud800", UNKNOWN),
-        ("Gotcha.", UNKNOWN),
+        ("", UNKNOWN_LANGUAGE),
+        ("ok", UNKNOWN_LANGUAGE),
+        ("42 :-)", UNKNOWN_LANGUAGE),
+        ("\ud800", UNKNOWN_LANGUAGE),
+        ("Gotcha.", UNKNOWN_LANGUAGE),
     ],
 )
 def test_the_language_of_a_text(text: str, code: str) -> None:
@@ -77,7 +78,7 @@ def test_a_table_has_the_languages_where_a_metric_depends_on_them() -> None:
 
 def test_check_counts_languages_by_system() -> None:
     found = check([*replies("a", [FRENCH, "ok"]), *replies("b", ["I think so, too."])])
-    assert found.languages == {"a": {"fr": 1, UNKNOWN: 1}, "b": {"en": 1}}
+    assert found.languages == {"a": {"fr": 1, UNKNOWN_LANGUAGE: 1}, "b": {"en": 1}}
     assert "a: French 1, unknown 1; b: English 1" in str(found)
 
 
@@ -163,3 +164,84 @@ def test_a_field_that_may_hold_human_scores_is_named() -> None:
     rows = [{"id": "1", "response": "Hi.", "context": ["Hello."], "human": 3}]
     with pytest.raises(DataError, match="--field scores=human"):
         rejoinder.trust(rows, metrics=["length"])
+
+
+GERMAN = ("Ja, gerne.", "Ja, bitte.", "Na klar!", "Kein Problem.", "Bis dann.", "Ach so.", "Na gut.", "Geht klar.")
+SHORT = ("Me too.", "Oh, really?", "I see.", "Good idea!", "No way!", "Haha, yeah.", "I'm sorry.", "Why not?")
+LONG_GERMAN = ("Das weiß ich leider auch nicht genau.", "Ich gehe morgen mit meiner Schwester ins Kino.")
+
+
+def said(
+    system: str, replies: Sequence[str], question: str = "What do you do at the weekend, my friend?"
+) -> list[Example]:
+    return [
+        Example(str(n), (f"{question} {n}",), replies[n % len(replies)], system=system) for n in range(3 * len(replies))
+    ]
+
+
+def test_short_replies_of_a_system_are_told_together() -> None:
+    assert {language(reply) for reply in GERMAN} == {"unknown"}, "none of them can be told alone"
+    found = rejoinder.compare(said("old", SHORT), said("new", GERMAN), metrics="default-fast", resamples=20)
+    assert found.table.languages == {"old": {"en": 24}, "new": {"de": 24}}
+    first = found.sentences[0]
+    assert first.startswith(
+        "Not decided: default-fast cannot judge 24 of 24 replies of new (21 in German, not English, "
+    )
+    assert "24 of 24 replies of new are in German, although the users write English." in found.sentences
+    doubt = found.table.doubts["default-fast"]["new"]
+    assert (doubt.doubtful, doubt.inapplicable) == (24, 21)
+    assert "old" not in found.table.doubts["default-fast"]
+    same = rejoinder.compare(said("old", SHORT[:4]), said("new", SHORT[4:]), metrics="default-fast", resamples=20)
+    assert same.decided
+
+
+def test_few_short_replies_say_nothing_of_the_language() -> None:
+    found = rejoinder.compare(said("old", SHORT[:2]), said("new", GERMAN[:2]), metrics="default-fast", resamples=20)
+    assert found.table.languages["new"] == {"unknown": 6}
+
+
+def test_replies_in_the_language_of_the_users_are_not_named() -> None:
+    asked = {"question": "Was machst du am Wochenende mit deinen Freunden?"}
+    found = rejoinder.compare(
+        said("old", LONG_GERMAN[::-1], **asked), said("new", LONG_GERMAN, **asked), metrics="default-fast", resamples=20
+    )
+    assert not found.decided
+    assert not found.coverage
+
+
+def test_pools_do_not_depend_on_the_order() -> None:
+    batches = [
+        Batch(said("a", GERMAN[:4])),
+        Batch(said("a", GERMAN[4:])),
+        Batch(said("a", [f"Nr. {n}!" for n in range(80)])),
+    ]
+    states = []
+    for order in ((0, 1, 2), (2, 1, 0)):
+        whole = LanguageCounter(("a",))
+        for place in order:
+            part = LanguageCounter(("a",))
+            part.add(batches[place], np.zeros(len(batches[place]), np.int64))
+            whole.merge(part.state())
+        states.append((whole.found(), {key: row for pool in whole.pools for key, row in pool.items()}))
+    assert states[0] == states[1]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<p>Sure!</p><ul><li>Milk</li><li>Eggs</li></ul>",
+        "* Lasagne\n* Tiramisu\n* Risotto\n* Gnocchi",
+        "1. Amélie\n2. La Haine\n3. Le Samouraï\n4. La Jetée",
+        "| Ville | Pays |\n|---|---|\n| Paris | France |",
+        "```sql\nselect nombre, apellido from clientes;\n```",
+        "👍👍👍 🎉🎉 😘😘😘",
+        "https://example.org/de/seite/hilfe-und-kontakt",
+    ],
+)
+def test_markup_lists_and_emoji_are_no_language(reply: str) -> None:
+    assert language(reply) == "unknown"
+
+
+def test_the_language_of_what_is_marked_up_is_found() -> None:
+    assert language(f"<p>{LONG_GERMAN[0]}</p>") == language(f"- {LONG_GERMAN[1]}\n- Ja") == "de"
+    assert language("Das geht so 👍: `pip install x`. Danach ist alles gut.") == "de"

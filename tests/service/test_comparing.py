@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import rejoinder
-from rejoinder.service.app import make_app
+from rejoinder.service.app import scoring_app
 from rejoinder.service.limits import Limits
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def replies(response: str, count: int = 20) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    with TestClient(make_app(METRICS, Limits(examples=100))) as client:
+    with TestClient(scoring_app(METRICS, Limits(examples=100))) as client:
         yield client
 
 
@@ -91,6 +91,6 @@ def test_too_many_replies_and_too_many_comparisons(client: TestClient) -> None:
     answer = client.post("/compare", json={"systems": {"old": replies(GOOD, 99), "new": replies(BAD, 2)}})
     assert answer.status_code == 413
     assert answer.json() == {"error": "101 examples in one request: expected at most 100"}
-    with TestClient(make_app(METRICS, Limits(comparisons=0))) as full:
+    with TestClient(scoring_app(METRICS, Limits(comparisons=0))) as full:
         answer = full.post("/compare", json={"systems": {"old": replies(GOOD), "new": replies(BAD)}})
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import rejoinder
-from rejoinder.service.app import make_app
+from rejoinder.service.app import scoring_app
 from rejoinder.service.description import OPERATIONS
 from rejoinder.service.limits import Limits
 
@@ -60,7 +60,7 @@ BODIES: dict[str, list[tuple[Any, int]]] = {
 
 @pytest.fixture(scope="module")
 def client() -> Any:
-    with TestClient(make_app(METRICS, LIMITS)) as client:
+    with TestClient(scoring_app(METRICS, LIMITS)) as client:
         yield client
 
 
@@ -105,7 +105,7 @@ def test_bodies_are_accepted_as_described_and_answers_have_the_described_shape(
 
 
 def test_a_token_is_described_where_there_is_one() -> None:
-    with TestClient(make_app(METRICS, token="t")) as client:
+    with TestClient(scoring_app(METRICS, token="t")) as client:
         document = client.get("/openapi.json").json()
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     assert document["paths"]["/score"]["post"]["security"] == [{"token": []}]

@@ -13,7 +13,7 @@ import uvicorn
 
 import rejoinder
 from axe import needs_axe, serious
-from rejoinder.service.app import make_app
+from rejoinder.service.app import scoring_app
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +24,7 @@ HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>
 @contextmanager
 def running(token: str | None = None) -> Iterator[str]:
     """The address of the service, in a thread of this process."""
-    server = uvicorn.Server(uvicorn.Config(make_app(METRICS, token=token), port=0, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(scoring_app(METRICS, token=token), port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:
@@ -152,3 +152,15 @@ def test_axe_has_no_serious_finding_and_nothing_is_cut_off(browser: Any, address
     page.get_by_text("As a table").click()
     assert serious(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_score_that_cannot_be_relied_on_is_marked(browser: Any, address: str) -> None:
+    page, complaints = opened(browser, address)
+    score(page, "Do you want tea?", "There is:\n- green tea\n- black tea", "Yes, with milk please.")
+    marked = page.locator(".doubtful")
+    assert marked.count() == 1
+    told = marked.inner_text()
+    assert told.startswith("First reply")
+    assert "Not to be relied on" in told
+    assert "default-fast is not known to judge such replies as people do: with lists" in told
+    assert not complaints

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from judge_server import Reply, asked_reply, completion, serving
 from rejoinder.judge.judge import Judge
-from rejoinder.service.app import make_app
+from rejoinder.service.app import scoring_app
 
 
 def test_an_explanation_asks_about_no_other_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,7 +21,7 @@ def test_an_explanation_asks_about_no_other_reply(tmp_path: Path, monkeypatch: p
 
     with serving(respond) as server:
         judge = Judge(model="m", url=server.url, reason=True, samples=1, timeout=60.0)
-        with TestClient(make_app({"judge": judge})) as client:
+        with TestClient(scoring_app({"judge": judge})) as client:
             assert server.requests == []  # loading the models asks nothing
             found = client.post("/explain", json={"context": ["Tea?"], "response": "Yes, with milk please."}).json()
     assert found["scores"]["judge"]["score"] == 4.0

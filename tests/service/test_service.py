@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 import rejoinder
 from rejoinder import CallError, Example
-from rejoinder.service.app import make_app
+from rejoinder.service.app import scoring_app
 from rejoinder.service.batcher import Batcher, QueueFullError
 from rejoinder.service.limits import Limits
 
@@ -27,17 +27,18 @@ EXPECTED = rejoinder.load("rouge-l").score([Example("a", ("Tea?",), "Yes, tea pl
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    with TestClient(make_app(ROUGE, Limits(body=2000, examples=3))) as client:
+    with TestClient(scoring_app(ROUGE, Limits(body=2000, examples=3))) as client:
         yield client
 
 
 def test_one_example_and_several(client: TestClient) -> None:
     one = client.post("/score", json=REPLY)
     assert one.status_code == 200
-    assert one.json()["results"] == [{"id": "a", "scores": {"rouge-l": pytest.approx(EXPECTED), "length": 5.0}}]
+    scores = {"rouge-l": pytest.approx(EXPECTED), "length": 5.0}
+    assert one.json()["results"] == [{"id": "a", "scores": scores, "reliability": {}}]
     assert one.json()["signatures"]["rouge-l"].startswith("rouge-l|")
     two = client.post("/score", json=[REPLY, {"response": "No.", "system": "b"}]).json()["results"]
-    assert two[1] == {"id": "2", "system": "b", "scores": {"rouge-l": None, "length": 2.0}}
+    assert two[1] == {"id": "2", "system": "b", "scores": {"rouge-l": None, "length": 2.0}, "reliability": {}}
 
 
 @pytest.mark.parametrize(
@@ -98,17 +99,17 @@ def test_counters_for_prometheus(client: TestClient) -> None:
 
 
 def test_a_request_that_takes_too_long_is_told_to_come_back() -> None:
-    with TestClient(make_app(ROUGE, Limits(seconds=0.0))) as client:
+    with TestClient(scoring_app(ROUGE, Limits(seconds=0.0))) as client:
         answer = client.post("/score", json=REPLY)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert answer.json() == {"error": "the scores took too long"}
-    with TestClient(make_app(ROUGE, Limits(waiting=0))) as client:
+    with TestClient(scoring_app(ROUGE, Limits(waiting=0))) as client:
         answer = client.post("/score", json=REPLY)
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
 
 
 def test_the_token() -> None:
-    with TestClient(make_app(ROUGE, token="secret")) as client:
+    with TestClient(scoring_app(ROUGE, token="secret")) as client:
         assert client.get("/health").status_code == 200
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "secret"}):
             answer = client.post("/score", json=REPLY, headers=headers)
@@ -119,7 +120,7 @@ def test_the_token() -> None:
 
 def test_metrics_of_a_whole_corpus_are_refused() -> None:
     with pytest.raises(CallError, match="cider reads all replies before it scores one"):
-        make_app({"cider": rejoinder.load("cider")})
+        scoring_app({"cider": rejoinder.load("cider")})
 
 
 def test_requests_that_wait_are_scored_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +137,7 @@ def test_requests_that_wait_are_scored_together(monkeypatch: pytest.MonkeyPatch)
         async with Batcher(ROUGE, Limits(batch=8)) as batcher:
             replies = [[Example(str(n), (), "word " * (n + 1))] for n in range(20)]
             answers = await asyncio.gather(*(batcher.score(reply) for reply in replies))
-            assert [answer["length"] for answer in answers] == [[n + 1.0] for n in range(20)]
+            assert [answer.columns["length"] for answer in answers] == [[n + 1.0] for n in range(20)]
             assert batcher.waiting == 0
 
     asyncio.run(ask())
@@ -150,13 +151,13 @@ def test_a_full_queue_and_what_is_accepted_when_it_closes() -> None:
             await asyncio.sleep(0)
             with pytest.raises(QueueFullError, match="3 replies are waiting: expected at most 3 with this request"):
                 await batcher.score([Example("1", (), "a")])
-        assert [answer["length"] for answer in await asyncio.gather(*accepted)] == [[1.0]] * 3
+        assert [answer.columns["length"] for answer in await asyncio.gather(*accepted)] == [[1.0]] * 3
 
     asyncio.run(ask())
 
 
 def test_a_metric_that_fails_does_not_stop_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    with TestClient(make_app(ROUGE), raise_server_exceptions=False) as client:
+    with TestClient(scoring_app(ROUGE), raise_server_exceptions=False) as client:
         with monkeypatch.context() as patched:
             patched.setattr(Batcher, "_scores", lambda *_: 1 / 0)
             failed = client.post("/score", json=REPLY)
@@ -184,7 +185,7 @@ def test_a_request_that_does_not_arrive_is_given_up(then: Any, message: str) -> 
 
     async def ask() -> None:
         scope = {"type": "http", "method": "POST", "path": "/score", "headers": [], "query_string": b""}
-        await make_app(ROUGE, Limits(seconds=0.01))(scope, receive, send)
+        await scoring_app(ROUGE, Limits(seconds=0.01))(scope, receive, send)
 
     asyncio.run(ask())
     assert sent[0]["status"] == 408
@@ -199,7 +200,7 @@ def test_a_large_request_lets_small_ones_in_between(monkeypatch: pytest.MonkeyPa
 
             async def score(name: str, count: int) -> None:
                 found = await batcher.score([Example(str(n), (), "word " * (n + 1)) for n in range(count)])
-                assert found["length"] == [n + 1.0 for n in range(count)]
+                assert found.columns["length"] == [n + 1.0 for n in range(count)]
                 order.append(name)
 
             with batcher._arrived:  # the scoring thread begins when all requests are there
@@ -227,17 +228,19 @@ def test_explanations(client: TestClient) -> None:
     without_tea = rejoinder.load("rouge-l").score([Example("a", ("Tea?",), "Yes, please.", ("Yes, please.",))])[0]
     assert found["without"]["rouge-l"][1] == without_tea == 1.0
     assert found["scores"]["rouge-l"]["why"][-1] == "“tea” lowers it the most: without it the score is 1.00."
-    assert found["scores"]["length"] == {"score": 5.0, "interval": None, "range": [0.0, None], "why": []}
+    unmeasured = {"status": "unmeasured", "reasons": []}
+    plain = {"score": 5.0, "interval": None, "range": [0.0, None], "reliability": unmeasured, "why": []}
+    assert found["scores"]["length"] == plain
     long = client.post("/explain", json={"response": "word " * 300}).json()
     assert len(long["parts"]) == 38  # of eight words each
-    with TestClient(make_app(ROUGE)) as roomy:
+    with TestClient(scoring_app(ROUGE)) as roomy:
         answer = roomy.post("/explain", json={"response": "x" * 20_001})
         assert answer.status_code == 413
         assert answer.json() == {"error": "the texts have 20,001 characters: expected at most 20,000"}
 
 
 def test_the_default_evaluator_says_whether_a_reply_fits_its_context() -> None:
-    with TestClient(make_app({"default": rejoinder.load("default")})) as client:
+    with TestClient(scoring_app({"default": rejoinder.load("default")})) as client:
         found = client.post("/explain", json={"context": ["Do you want tea?"], "response": "Yes, with milk please."})
     told = found.json()["scores"]["default"]
     assert told["why"][0].startswith("The reply fits this context: after unrelated turns its mean score is ")

@@ -23,7 +23,7 @@ def test_the_log_has_one_line_per_answer_and_no_texts(tmp_path: Path) -> None:
     ):
         headers = {"Authorization": "bearer t0ken"}
         answer = client.post("/score", json={"response": f"a {SECRET_TEXT}"}, headers=headers)
-        assert answer.json()["results"] == [{"id": "1", "scores": {"length": 2.0}}]
+        assert answer.json()["results"] == [{"id": "1", "scores": {"length": 2.0}, "reliability": {}}]
         client.post("/score", json={"response": SECRET_TEXT})
         client.post("/score", json={"response": [SECRET_TEXT]}, headers=headers)
         client.get(f"/{SECRET_TEXT}?{SECRET_TEXT}")

@@ -21,20 +21,19 @@ from rejoinder.comparing.history import History
 from rejoinder.comparing.pairwise import Flips, PairwisePreferences
 from rejoinder.comparing.release import Release
 from rejoinder.data.convert import Conversion
-from rejoinder.evaluators.calibration import Calibration, Curve
+from rejoinder.evaluators.calibration import Calibration, CalibrationCurve
+from rejoinder.judge.cost import AskingPlan as JudgePlan
 from rejoinder.judge.cost import CostPlan
-from rejoinder.judge.cost import Plan as JudgePlan
 from rejoinder.replies.pool import PoolSummary, Replies
 from rejoinder.scoring.doctor import Installation
 from rejoinder.scoring.table import ScoreTable
-from rejoinder.show.document import ALL_FORMS, Answer, Document, Figures, Result, Say, Section, Table
+from rejoinder.show.document import ALL_FORMS, Document, Figures, Result, Say, Section, Table, VerdictText
 from rejoinder.show.forms import terminal_text
-from rejoinder.show.text import width
+from rejoinder.show.text import latex_safe, width
 from rejoinder.stats.intervals import Interval
 from rejoinder.training.calibrate import Calibrated
 from rejoinder.trusting.cross_validation import Experiment
-from rejoinder.trusting.studies import STUDIES
-from rejoinder.trusting.study import StudyResult
+from rejoinder.trusting.probing import PROBES, TableResult
 from rejoinder.types import Example
 
 BAD = "<script>bad()</script>"
@@ -81,13 +80,13 @@ def preferences() -> rejoinder.Preferences:
 
 
 def calibrated() -> Calibrated:
-    calibration = Calibration(Curve((0.0, 1.0), (2.0, 4.0), (0.5, 0.5)), 2.0, 0.9, 100, 25, (1.0, 5.0))
+    calibration = Calibration(CalibrationCurve((0.0, 1.0), (2.0, 4.0), (0.5, 0.5)), 2.0, 0.9, 100, 25, (1.0, 5.0))
     known, unknown = Interval(0.3, 0.1, 0.5), Interval(0.3, np.nan, np.nan)
     evaluator: Any = None
     return Calibrated(evaluator, BAD, calibration, {"pearson": (known, unknown)}, known, 2.0, 0.7, (BOT,))
 
 
-def study(cls: type[StudyResult] = StudyResult) -> StudyResult:
+def study(cls: type[TableResult] = TableResult) -> TableResult:
     rows: tuple[Any, ...] = ((BAD, 10, Interval(0.5, 0.1, 0.9)), (BOT, 20, Interval(np.nan, np.nan, np.nan)))
     return cls("x", BOT, RED, ("metric", BAD, "r"), rows, (f"{BAD} is {RED}.",))
 
@@ -102,7 +101,7 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "scores": lambda: rejoinder.score(records(), ["length", "distinct-1"], resamples=50),
     "scores of one": lambda: rejoinder.score(records(NAMES[:1]), ["length", "bleu"], resamples=50),
     "trust": lambda: rejoinder.trust(
-        records(dimension=BOT), metrics=["length", "distinct-1"], probes=tuple(STUDIES), resamples=20
+        records(dimension=BOT), metrics=["length", "distinct-1"], probes=tuple(PROBES), resamples=20
     ),
     "pooled": lambda: rejoinder.trust(records(), records(seed=1), metrics=["length", "distinct-1"], resamples=20),
     "history": lambda: History.of([made_release("1.0", 2.0, 1), made_release("1.1", 3.0, 2)]),
@@ -196,7 +195,7 @@ def test_the_text_is_safe_and_ends_with_the_notes(name: str) -> None:
 @pytest.mark.parametrize("columns", [80, 120])
 def test_what_is_fitted_keeps_to_the_width(name: str, columns: int) -> None:
     for block in made(name).document().shown_in("text"):
-        if isinstance(block, Answer | Say | Table) and block.fit:
+        if isinstance(block, VerdictText | Say | Table) and block.fit:
             text = terminal_text(Document("", [block]), columns, details=True)
             # One column of numbers stands beside the first columns even where names leave no room for it.
             left = block.left if isinstance(block, Table) else 0
@@ -242,7 +241,10 @@ def test_markdown_escapes_what_it_did_not_write(name: str) -> None:
 def test_latex_is_balanced_and_escaped(name: str) -> None:
     latex = made(name).to_latex()
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}")
-    for table in latex.split("\n\n") if latex else []:
+    parts = latex.split("\n\n") if latex else []
+    if not made(name).decided:
+        assert parts.pop(0) == rf"\noindent\emph{{{latex_safe(made(name).sentences[0])}}}"
+    for table in parts:
         columns = len(re.search(r"\\begin\{tabular\}\{([lr]+)\}", table)[1])  # type: ignore[index]
         inside = [line for line in table.splitlines() if line.endswith(r"\\")]
         for line in inside:

@@ -25,7 +25,7 @@ N, RESAMPLES, SEED = 90, 40, 3
 
 @pytest.fixture(scope="module")
 def judged() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Three metrics (continuous, tied, with gaps), human scores on five levels, groups of unequal size."""
+    """Three metrics (continuous, tied, with gaps), ratings on five levels, groups of unequal size."""
     rng = np.random.default_rng(0)
     human = rng.integers(1, 6, N).astype(float)
     scores = 0.5 * human[:, None] + rng.normal(size=(N, 3))

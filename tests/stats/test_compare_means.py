@@ -19,7 +19,7 @@ from rejoinder.stats.means import (
     compare_unpaired,
     hedges_g,
     needed_examples,
-    standardised,
+    standardised_difference,
     unpaired_outcomes,
 )
 from rejoinder.stats.resampling import permutation_p_value
@@ -342,7 +342,7 @@ def test_a_constant_difference_has_no_effect_size() -> None:
     assert found.effect_size == pytest.approx(hedges_g(a, a + 0.2))
     assert math.isnan(found.needed())
     assert found.p_value == found.smallest_p
-    assert math.isnan(standardised(1.0, 0.0))
+    assert math.isnan(standardised_difference(1.0, 0.0))
     assert math.isnan(hedges_g(np.full(4, 0.1), np.full(4, 0.3)))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvicorn
 
-from rejoinder.people.server import Secrets, make_app
+from rejoinder.people.server import Secrets, rating_app
 from rejoinder.people.store import Store
 from rejoinder.people.study import Study, read_study
 
@@ -87,7 +87,7 @@ def write_study(folder: Path, text: str) -> Study:
 @contextmanager
 def running_app(study: Study, store: Store) -> Iterator[str]:
     """The address of the running application."""
-    settings = uvicorn.Config(make_app(study, store, SECRETS), port=0, log_level="warning", access_log=False)
+    settings = uvicorn.Config(rating_app(study, store, SECRETS), port=0, log_level="warning", access_log=False)
     server = uvicorn.Server(settings)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

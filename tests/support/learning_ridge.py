@@ -21,10 +21,10 @@ WORDS = [f"w{number}" for number in range(60)]
 
 @dataclass(frozen=True, kw_only=True)
 class RidgeEvaluator(Evaluator):
-    """Ridge regression of the human score on length, overlap with the context, and the words themselves."""
+    """Ridge regression of the rating on length, overlap with the context, and the words themselves."""
 
     name: ClassVar[str] = "ridge"
-    measures: ClassVar[str] = "human score predicted from surface features"
+    measures: ClassVar[str] = "rating predicted from surface features"
     citation: ClassVar[str] = "these tests"
     labels: ClassVar[Use] = "needed"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
@@ -63,7 +63,7 @@ def features(examples: Sequence[Example]) -> NDArray[np.float64]:
 def synthetic(
     contexts: int = 60, systems: Sequence[str] = ("a", "b", "c"), *, seed: int = 0, name: str = "made"
 ) -> JudgedSet:
-    """Replies whose human score is the sum of the worth of their words: much to learn, and only from many labels."""
+    """Replies whose rating is the sum of the worth of their words: much to learn, and only from many labels."""
     worth = np.random.default_rng(99).normal(0, 0.6, len(WORDS))
     rng = np.random.default_rng(seed)
     made = []

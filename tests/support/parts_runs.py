@@ -15,9 +15,9 @@ from rejoinder.data.source import Source, survey
 from rejoinder.data.spans import SpanFinder
 from rejoinder.options import OnError
 from rejoinder.scoring.parts import PartsJob
-from rejoinder.scoring.ray import Cluster, RayRun
+from rejoinder.scoring.ray import RayCluster, RayRun
 from rejoinder.scoring.run import LocalRun
-from rejoinder.scoring.score import choose
+from rejoinder.scoring.score import choose_metrics
 
 WORDS = "some words go round and round until the end of a long day comes at last".split()
 PART = 20
@@ -58,7 +58,7 @@ def runs(
     source.given = source.fields = source.given.__class__(source.given.names, source.given.separator, tuple(by))
     finder = SpanFinder(source, PART // 2)
     seen = survey(source, visitor=finder)
-    chosen = choose(metrics).served_by(seen, source.name)
+    chosen = choose_metrics(metrics).served_by(seen, source.name)
     settings: Mapping[str, Any] = {
         "seen": seen,
         "metrics": chosen.metrics,
@@ -98,7 +98,7 @@ def in_turn(monkeypatch: pytest.MonkeyPatch) -> InTurn:
     def joined(_: int | None) -> Iterator[InTurn]:
         yield cluster
 
-    monkeypatch.setattr(Cluster, "joined", joined)
+    monkeypatch.setattr(RayCluster, "joined", joined)
     monkeypatch.setattr("rejoinder.scoring.run.BATCH", PART)  # scores depend on the batch in the last bits
     return cluster
 

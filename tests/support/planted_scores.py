@@ -1,4 +1,4 @@
-"""Judged replies whose human scores follow two planted matrices over stored random vectors."""
+"""Judged replies whose ratings follow two planted matrices over stored random vectors."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def judged(items: list[Example], encoder: str, seed: int = 5) -> list[JudgedExam
 
 
 def human_of(items: list[JudgedExample]) -> np.ndarray[Any, Any]:
-    """The human score of each."""
+    """The rating of each."""
     return np.array([item.scores["overall"][0] for item in items])

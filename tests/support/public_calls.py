@@ -243,7 +243,7 @@ CALLS: dict[str, Call] = {
             "design": WORDS,
             "pilot": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
             "predictor": [*TEXTS, "lenght"],
-            "output": OUTPUT_FILES,
+            "output": [*FOLDERS, "missing/x.jsonl", "x.parquet", "folder"],
         },
     ),
     "train": Call(

@@ -19,7 +19,7 @@ from rejoinder.models.sentence_encoders import PretrainedEncoder, StoredVectors
 from rejoinder.registry import (
     EVALUATORS,
     REPLY_MODELS,
-    SHIPPED,
+    SHIPPED_EVALUATORS,
     build_reply_model,
     load_folder,
     shipped_folder,
@@ -106,7 +106,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
     "am, calibrated": _calibrated,
     "ensemble of a folder": _nested_ensemble,
     "blend of pretrained models": _fitted("blend", lambda: {"members": pretrained_members(), "models": ("ridge",)}),
-    **{name: _copy_of(partial(shipped_folder, name)) for name in SHIPPED},
+    **{name: _copy_of(partial(shipped_folder, name)) for name in SHIPPED_EVALUATORS},
 }
 """Name of a kind of folder -> what writes one. Encoders that are evaluators as well are listed once."""
 

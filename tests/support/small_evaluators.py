@@ -18,7 +18,7 @@ from rejoinder.types import Dialogue, Example, JudgedExample, Scores
 
 @dataclass(frozen=True, kw_only=True)
 class Lengthy(Evaluator):
-    """The human score as a straight line over the length of the reply; the seed draws a little noise."""
+    """The rating as a straight line over the length of the reply; the seed draws a little noise."""
 
     name: ClassVar[str] = "lengthy"
     measures: ClassVar[str] = "how long a reply is, on the human scale"

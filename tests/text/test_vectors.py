@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import CallError, DataError
 from rejoinder.text import vectors
-from rejoinder.text.vectors import SHIPPED, WordVectors, cache_folder, load_vectors
+from rejoinder.text.vectors import SHIPPED_VECTORS, WordVectors, cache_folder, load_vectors
 
 WORDS = ["the", ",", "don't", "café", '"', "東京", "#", "1999"]
 MATRIX = np.random.default_rng(7).normal(size=(len(WORDS), 5)).astype(np.float32)
@@ -217,7 +217,7 @@ def test_the_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatc
 
 def test_the_shipped_set_knows_common_words() -> None:
     shipped = load_vectors()
-    assert (shipped.name, shipped.dims) == (SHIPPED, 50)
+    assert (shipped.name, shipped.dims) == (SHIPPED_VECTORS, 50)
     assert shipped.matrix.dtype == np.float16
     assert len(shipped) == len(shipped.words) == len(set(shipped.words)) > 20_000
     assert np.isfinite(shipped.matrix).all()

@@ -49,16 +49,18 @@ class ReplyChecks:
         margin: float,
         fields: Fields | None = None,
         seed: int = 0,
+        allow_doubtful: bool = False,
     ) -> Comparison:
         """The comparison, where the candidate is shown to be no worse than the baseline by the margin or more.
 
         An AssertionError with the interval otherwise. The replies of both are paired by context, and the test is that
         of `rejoinder compare --fail-if worse --margin`: too few contexts to show it fail, as a worse candidate does.
+        So do replies that the metric cannot judge, unless `allow_doubtful`.
         """
         __tracebackhide__ = True
         comparison = self._once(
-            ("compare", baseline, candidate, metric, margin, fields, seed),
-            lambda: self._compared(baseline, candidate, metric, margin, fields, seed),
+            ("compare", baseline, candidate, metric, margin, fields, seed, allow_doubtful),
+            lambda: self._compared(baseline, candidate, metric, margin, fields, seed, allow_doubtful),
         )
         found = gate(comparison, "worse")
         outcome = "passed" if found.passed else "failed" if found.decided else "not decided"
@@ -69,14 +71,22 @@ class ReplyChecks:
         return comparison
 
     def _compared(
-        self, baseline: Any, candidate: Any, metric: str, margin: float, fields: Fields | None, seed: int
+        self,
+        baseline: Any,
+        candidate: Any,
+        metric: str,
+        margin: float,
+        fields: Fields | None,
+        seed: int,
+        allow_doubtful: bool,
     ) -> Comparison:
         """The comparison, on scores that a check with another margin may have computed."""
-        first = self._once(
+        about: Any = {"margin": margin, "allow_doubtful": allow_doubtful}
+        first, given = self._once(
             ("scored", baseline, candidate, metric, fields, seed),
-            lambda: compare(baseline, candidate, metrics=metric, margin=margin, fields=fields, seed=seed),
+            lambda: (compare(baseline, candidate, metrics=metric, fields=fields, seed=seed, **about), about),
         )
-        return first if first.margin == margin else compare_table(first.table, primary=metric, margin=margin)
+        return first if given == about else compare_table(first.table, primary=metric, **about)
 
     def report(self) -> str:
         """All results as one HTML file."""
@@ -103,10 +113,12 @@ def assert_not_worse(
     margin: float,
     fields: Fields | None = None,
     seed: int = 0,
+    allow_doubtful: bool = False,
 ) -> Comparison:
     """`ReplyChecks.assert_not_worse`, for a single check without a session."""
     __tracebackhide__ = True
-    return ReplyChecks().assert_not_worse(baseline, candidate, metric, margin=margin, fields=fields, seed=seed)
+    settings: Any = {"margin": margin, "fields": fields, "seed": seed, "allow_doubtful": allow_doubtful}
+    return ReplyChecks().assert_not_worse(baseline, candidate, metric, **settings)
 
 
 def _key(value: Any) -> Any:

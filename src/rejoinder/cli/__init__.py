@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from rejoinder._version import __version__
-from rejoinder.cli.lazy_parser import LazyParser, sentence
-from rejoinder.cli.running import add_options, run
+from rejoinder.cli.lazy_parser import LazyParser
+from rejoinder.cli.running import Verb, add_options, run_verb
 from rejoinder.cli.verbs import VERB_GROUPS
 from rejoinder.errors import RejoinderError, without_secrets
 
@@ -60,20 +60,20 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"rejoinder {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=LazyParser)
-    for verb, purpose in VERBS.items():
-        verbs.add_parser(verb, help=purpose, description=sentence(purpose), fill=partial(_fill, verb))
+    for group in VERB_GROUPS.values():
+        for name, verb in group.items():
+            verbs.add_parser(name, help=verb.purpose, description=verb.purpose, fill=partial(_fill, verb))
     return parser
 
 
-def _fill(name: str, parser: argparse.ArgumentParser) -> None:
-    verb = next(verbs[name] for verbs in VERB_GROUPS.values() if name in verbs)
+def _fill(verb: Verb, parser: argparse.ArgumentParser) -> None:
     if verb.module:
         module = importlib.import_module(f"rejoinder.cli.{verb.module}")
         module.add_arguments(parser)
         parser.set_defaults(run=module.run)
     else:
         add_options(parser, verb)
-        parser.set_defaults(run=partial(run, verb))
+        parser.set_defaults(run=partial(run_verb, verb))
 
 
 def main(arguments: Sequence[str] | None = None, *, interrupted: Callable[[], bool] = lambda: False) -> int:

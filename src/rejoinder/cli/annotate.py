@@ -16,7 +16,7 @@ _NEW, _OPEN = "people.opened:new_study", "people.opened:open_study"
 
 
 @dataclass(frozen=True)
-class Step:
+class AnnotateStep:
     """What a step is for, its function or method, and what it says at the end."""
 
     purpose: str
@@ -51,17 +51,17 @@ def _datasheet(path: Any, _: argparse.Namespace) -> Iterator[str]:
     yield f"datasheet: {path}: fill in what is marked with TO FILL IN"
 
 
-STEPS: Mapping[str, Step] = {
-    "new": Step("write a template of a study, to be edited by hand", _NEW, _new),
-    "links": Step("make personal links for raters", "people.opened:OpenStudy.links", _links),
-    "serve": Step("run the web server of a study", "people.opened:OpenStudy.serve", lambda *_: iter(())),
-    "export": Step(
+STEPS: Mapping[str, AnnotateStep] = {
+    "new": AnnotateStep("write a template of a study, to be edited by hand", _NEW, _new),
+    "links": AnnotateStep("make personal links for raters", "people.opened:OpenStudy.links", _links),
+    "serve": AnnotateStep("run the web server of a study", "people.opened:OpenStudy.serve", lambda *_: iter(())),
+    "export": AnnotateStep(
         "write the ratings as a file of judged replies, or the study for another tool",
         "people.opened:OpenStudy.export",
         _export,
     ),
-    "import": Step("add answers that were given in another tool", "people.opened:OpenStudy.add", _add),
-    "datasheet": Step(
+    "import": AnnotateStep("add answers that were given in another tool", "people.opened:OpenStudy.add", _add),
+    "datasheet": AnnotateStep(
         "write a datasheet of the study, with the numbers of HEDS 3.0", "people.opened:OpenStudy.datasheet", _datasheet
     ),
 }
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if step.place != _NEW:
             add_parameters(below, described(_OPEN))
         add_parameters(below, described(step.place))
-        below.add_argument("--quiet", action="store_true", help="show no remarks")
+        below.add_argument("--quiet", action="store_true", help="show no notes")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FOLDER",
         default=".",
-        help="where report.html, and for metrics meta.html, are written (default: the current folder)",
+        help="where report.html, and for metrics trust.html, are written (default: the current folder)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     parser.add_argument("--quiet", action="store_true", help="no notes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -15,12 +14,13 @@ from rejoinder.comparing.comparison import Comparison
 from rejoinder.data.source import read
 from rejoinder.evaluators.blend.notes import StockReplyCounter
 from rejoinder.folders.outputs import write_text
+from rejoinder.folders.schema import json_value
 from rejoinder.metrics.batch import Batch
 from rejoinder.show.text import SMALLEST_P, counted, interval_text, names_text, number_text, p_statement, share_text
 from rejoinder.trusting.trust import Trust, trust
 from rejoinder.types import Example
 
-REPORTS = ("report.html", "meta.html")
+REPORTS = ("report.html", "trust.html")
 """The pages that the lesson on metrics writes: the comparison of systems, and metrics against ratings; that on
 versions writes the first."""
 
@@ -40,7 +40,7 @@ def tell_versions(folder: Path) -> dict[str, Any]:
     comparison = compare(*paths)
     write_text(folder / REPORTS[0], comparison.page(title="Two versions of an assistant"))
     texts = [example for path in paths for example in read(path)]
-    written = [json.loads(line) for line in paths[0].read_text(encoding="utf-8").splitlines()]
+    written = [json_value(line) for line in paths[0].read_text(encoding="utf-8").splitlines()]
     return {
         "Question": "Is the new version of this assistant better than the old one?",
         "Answer": comparison.sentences[0],
@@ -161,13 +161,13 @@ def _stock_replies(path: Path) -> Iterator[str]:
 def _certainty(comparison: Comparison) -> str:
     """How many pairs of systems are decided, and by how small a p-value at most."""
     verdicts = comparison.decisive_verdicts
-    settled = [verdict for verdict in verdicts if verdict.better is not None]
-    if not settled:
+    significant = [verdict for verdict in verdicts if verdict.better is not None]
+    if not significant:
         return f"none of {counted(len(verdicts), 'pair')} of systems differs significantly."
-    largest = max(verdict.p_adjusted for verdict in settled)
+    largest = max(verdict.p_adjusted for verdict in significant)
     certain = p_statement(largest) + (" or less" if largest >= SMALLEST_P else "")
     return (
-        f"{len(settled)} of {counted(len(verdicts), 'pair')} of systems differ significantly ({certain}, "
+        f"{len(significant)} of {counted(len(verdicts), 'pair')} of systems differ significantly ({certain}, "
         f"corrected for {len(verdicts)} tests), on {verdicts[0].counted_units}."
     )
 

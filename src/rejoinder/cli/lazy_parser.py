@@ -16,6 +16,9 @@ class LazyParser(argparse.ArgumentParser):
     ) -> None:
         super().__init__(*args, **kwargs)
         self._fill = fill
+        self.below: Callable[[], str] | None = None
+        if fill is not None and self.description:  # a purpose has lower case in the list of verbs
+            self.description = f"{self.description[0].upper()}{self.description[1:]}."
 
     def filled(self) -> LazyParser:
         """The same parser, with its options."""
@@ -23,6 +26,12 @@ class LazyParser(argparse.ArgumentParser):
             fill, self._fill = self._fill, None
             fill(self)
         return self
+
+    def format_help(self) -> str:
+        """The help, with what `below` says at its end."""
+        if self.below is not None:
+            self.epilog = self.below()
+        return super().format_help()
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -63,8 +72,3 @@ class LazyParser(argparse.ArgumentParser):
         from rejoinder.show.text import one_line
 
         self.exit(2, f"{self.prog}: {one_line(without_secrets(message))} (`{self.prog} --help` explains)\n")
-
-
-def sentence(purpose: str) -> str:
-    """A purpose as a sentence: lower case in the list of verbs, capitalised in the verb's own help."""
-    return purpose[0].upper() + purpose[1:] + "."

@@ -187,7 +187,7 @@ def arguments_of(parameters: Iterable[Parameter], arguments: argparse.Namespace)
 def _given(parameter: Parameter, arguments: argparse.Namespace) -> Any:
     option = parameter.option
     values = [getattr(arguments, _dest(parameter, part)) for part in option.parts or (option,)]
-    if parameter.kind is inspect.Parameter.VAR_POSITIONAL or all(value is None for value in values):
+    if parameter.kind is inspect.Parameter.VAR_POSITIONAL or values.count(None) == len(values):
         return values[0]
     if option.read:
         return located(option.read)(*values) if isinstance(option.read, str) else option.read(*values)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Checks:
+class GateChecks:
     """What checks for continuous integration found."""
 
     failed: Sequence[str] = ()
@@ -67,7 +67,7 @@ class Verb:
     """The title of the report; the result's own without it."""
     was_finished: Callable[[Any], bool] | None = None
     """Whether an earlier run had finished the same output, which is then all that is said."""
-    checks: Callable[[Any, argparse.Namespace], Checks] | None = None
+    checks: Callable[[Any, argparse.Namespace], GateChecks] | None = None
     prints: bool = True
     """Whether the result is printed; a model is not."""
     tells_readings: bool = True
@@ -106,7 +106,7 @@ def add_showing(parser: argparse.ArgumentParser, forms: Sequence[str] = (), *, p
     parser.add_argument("--quiet", action="store_true", help="show neither progress nor notes")
 
 
-def run(verb: Verb, arguments: argparse.Namespace) -> int:
+def run_verb(verb: Verb, arguments: argparse.Namespace) -> int:
     """Call the function of a verb, and show its result; the exit code."""
     from rejoinder.folders.outputs import reserved, write_text
     from rejoinder.threads import multiply_on_one_thread
@@ -117,7 +117,7 @@ def run(verb: Verb, arguments: argparse.Namespace) -> int:
     if verb.instead is not None and (code := verb.instead(arguments)) is not None:
         return code
     if verb.costs is not None and arguments.dry_run:
-        _show(verb.costs(arguments), arguments, Checks())
+        _show(verb.costs(arguments), arguments, GateChecks())
         return 0
     report: str | None = getattr(arguments, "report", None)
     with ExitStack() as stack:
@@ -135,7 +135,7 @@ def run(verb: Verb, arguments: argparse.Namespace) -> int:
         say(f"{arguments.output} is finished: there is nothing left to do", arguments)
         if not arguments.json:
             return 0
-    checks = Checks() if verb.checks is None else verb.checks(result, arguments)
+    checks = GateChecks() if verb.checks is None else verb.checks(result, arguments)
     if verb.prints:
         _show(result, arguments, checks)
     if verb.told and all(getattr(arguments, name) for _, name, _, _ in string.Formatter().parse(verb.told) if name):
@@ -147,18 +147,21 @@ def run(verb: Verb, arguments: argparse.Namespace) -> int:
 
 def called(place: str, arguments: argparse.Namespace) -> Any:
     """What the function at a place returns for the options."""
-    with options_named(described(place)):
+    with options_named(described(place), arguments):
         positional, named = call_of(place, arguments)
         return located(place)(*positional, **named)
 
 
 @contextmanager
-def options_named(parameters: Iterable[Parameter]) -> Iterator[None]:
-    """Errors about a parameter name its option instead: `--pair-by must be ...`."""
+def options_named(parameters: Iterable[Parameter], arguments: argparse.Namespace) -> Iterator[None]:
+    """Errors about a parameter name its option instead: `--pair-by must be ...`; a file may have such a name, too."""
     try:
         yield
     except CallError as error:
         first, _, rest = str(error).partition(" ")
+        values = [value if isinstance(value, list) else [value] for value in vars(arguments).values()]
+        if any(str(each) == first for value in values for each in value):
+            raise
         named = [each for each in parameters if each.name == first and each.option.shown and not is_positional(each)]
         if not named or named[0].option.parts or type(error) is not CallError:
             raise
@@ -177,7 +180,7 @@ def call_of(place: str, arguments: argparse.Namespace) -> tuple[list[Any], dict[
     return positional, named
 
 
-def _show(result: Result, arguments: argparse.Namespace, checks: Checks) -> None:
+def _show(result: Result, arguments: argparse.Namespace, checks: GateChecks) -> None:
     if arguments.json:
         print_json(result.to_dict() | checks.shown)
     elif getattr(arguments, "latex", False):

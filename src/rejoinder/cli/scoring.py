@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rejoinder.scoring.table import ScoreTable
 
 
-def score(arguments: argparse.Namespace) -> int:
+def score_verb(arguments: argparse.Namespace) -> int:
     """Score replies as `rejoinder.score` does, and show what the run is made from as well."""
     from pathlib import Path
 
@@ -32,26 +32,27 @@ def score(arguments: argparse.Namespace) -> int:
     from rejoinder.options import bound_to
     from rejoinder.scoring import score as scoring
     from rejoinder.scoring.advice import meaning
-    from rejoinder.scoring.table import Threshold, failures, undecided
+    from rejoinder.scoring.table import check_lowest_means, lowest_means
     from rejoinder.show.text import wrapped
 
-    thresholds = [Threshold.parse(text) for text in arguments.fail_under]
-    with options_named(described("scoring.score:score")):
+    lowest = lowest_means(arguments.fail_under)
+    with options_named(described("scoring.score:score"), arguments):
         bound = bound_to(scoring.score, *call_of("scoring.score:score", arguments))
     bound.apply_defaults()
     given = dict(bound.arguments)
     with scoring.prepared(
         given.pop("replies"),
-        scoring.choose(given.pop("metrics")),
+        scoring.choose_metrics(given.pop("metrics")),
         fields=replace(FieldMap.given(given.pop("fields")), by=tuple(given.pop("by"))),
         **given,
-        reads=files_read(arguments),
+        reads=files_read(arguments) if arguments.output or arguments.report else (),
         beside=report_outputs(arguments.report),
         say=lambda message: say(message, arguments),
         option="--resume",
+        digest=bool(arguments.output or arguments.json),
     ) as ready:
-        for threshold in thresholds:
-            threshold.check_metric(ready.run.metrics)
+        if lowest:
+            check_lowest_means(lowest, {label: one.higher_is_better for label, one in ready.run.metrics.items()})
         if ready.is_finished:
             ready.check_finished()
             say(f"{arguments.output} is finished: there is nothing left to do", arguments)
@@ -66,11 +67,11 @@ def score(arguments: argparse.Namespace) -> int:
         from rejoinder.adapters.mlflow import log_scores
 
         log_scores(table)
-    failed, unsettled = failures(thresholds, table), undecided(thresholds, table)
-    skipped, is_new = [str(error) for error in ready.source.skipped.values()], not ready.is_finished
+    failed, undecided = (table.failures(lowest), table.undecided(lowest)) if lowest else ([], [])
+    skipped, is_new = [*map(str, ready.source.skipped.values())], not ready.is_finished
     if arguments.json:
-        checks = {"failed_checks": failed, "undecided_checks": unsettled} if thresholds else {}
-        print_json({**ready.run.meta(table), "skipped": skipped, **checks})
+        checks = {"failed_checks": failed, "undecided_checks": undecided} if lowest else {}
+        print_json({**ready.run.metadata(table), "skipped": skipped, **checks})
     elif is_new:
         put(table.text(terminal_width()))
         for sentence in meaning(table):
@@ -81,7 +82,7 @@ def score(arguments: argparse.Namespace) -> int:
     for what, path in (("scores", arguments.output if is_new else None), ("report", arguments.report)):
         if path:
             say(f"{what}: {path}", arguments)
-    return check_failed(failed, unsettled)
+    return check_failed(failed, undecided)
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -89,10 +90,10 @@ def report(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from rejoinder.folders.outputs import reserved, write_text
-    from rejoinder.scoring.score_file import meta_path
+    from rejoinder.scoring.score_file import metadata_path
 
     target, scores = Path(arguments.output), Path(arguments.scores)
-    with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), meta_path(scores)]):
+    with reserved(*report_outputs(arguments.output), reads=[*files_read(arguments), metadata_path(scores)]):
         table: ScoreTable = called("scoring.reported:read_scores", arguments)
         if table.replies is None:
             say("note: without --replies the report has no texts", arguments)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.cli.lazy_parser import LazyParser, sentence
+from rejoinder.cli.lazy_parser import LazyParser
 from rejoinder.cli.output import files_read, say, say_skipped
 from rejoinder.cli.parameters import add_fields, add_parameters, arguments_of, fields_of, given_fields
 from rejoinder.cli.running import call_of, options_named
@@ -43,16 +43,16 @@ _SHORTER = ("in_batch_steps", "steps", "label_steps", "epochs", "label_epochs", 
 # Options.
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: LazyParser) -> None:
     """One verb for everything that can be trained."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = overview()
+    parser.below = overview
     verbs = parser.add_subparsers(
         dest="name", metavar="NAME", required=True, parser_class=LazyParser, help="what to train: see below"
     )
     for purposes in TRAINABLE.values():
         for name, purpose in purposes.items():
-            verbs.add_parser(name, description=sentence(purpose), fill=partial(_fill, name))
+            verbs.add_parser(name, description=purpose, fill=partial(_fill, name))
 
 
 def overview() -> str:
@@ -132,7 +132,12 @@ def run(arguments: argparse.Namespace) -> int:
     name, output = arguments.name, output_path(arguments.output)
     cls, addition, parameters = trainable_class(name), ADDITIONS.get(name), _parameters(arguments)
     positional, named = arguments_of(parameters_for(cls), arguments)
-    for each, value in zip([each for each in parameters_for(cls) if _is_single(each)], positional, strict=True):
+    single = [
+        each
+        for each in parameters_for(cls)
+        if each.option.shown and each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ]
+    for each, value in zip(single, positional, strict=True):
         named[each.name] = value
     ways = faster_ways(
         [each.name for each in fields_of(cls)],
@@ -147,8 +152,9 @@ def run(arguments: argparse.Namespace) -> int:
         require_extra("train", f"training {name}")
     finished: list[Path] = []
     told = "checkpoints are in {}: run the same command with --resume to continue"
-    with reserved(*extra_outputs(arguments), reads=files_read(arguments)):
-        with _telling(told, checkpoints_beside(output), arguments), options_named(parameters_for(cls)):
+    outputs = extra_outputs(arguments)
+    with reserved(*outputs, reads=files_read(arguments) if outputs else ()):
+        with _telling(told, checkpoints_beside(output), arguments), options_named(parameters_for(cls), arguments):
             model = train(
                 name,
                 on_read=partial(_say_read, arguments, parameters),
@@ -156,13 +162,13 @@ def run(arguments: argparse.Namespace) -> int:
                 **named,
                 **parameters,
             )
-        for remark in () if addition is None or finished else addition.remarks(model, arguments):
-            say(remark, arguments)
+        for note in () if addition is None or finished else addition.notes(model, arguments):
+            say(note, arguments)
     _say_model(model.kind, output, arguments, finished=bool(finished))
     return 0
 
 
-def distil(arguments: argparse.Namespace) -> int:
+def distil_verb(arguments: argparse.Namespace) -> int:
     """Score replies with the teachers, train the student on the scores, save it."""
     from rejoinder.folders.outputs import output_path
     from rejoinder.training import distil as training
@@ -173,7 +179,10 @@ def distil(arguments: argparse.Namespace) -> int:
     shorter = ("contexts",) if arguments.static else ("contexts", "steps")
     named["run"] = _run_of(named.get("run"), faster_ways(shorter, {}, arguments.minutes), arguments)
     told = "the teacher's scores are in {}: run the same command with --resume to continue"
-    with _telling(told, training.teacher_scores_beside(output), arguments), options_named(parameters_of_distil):
+    with (
+        _telling(told, training.teacher_scores_beside(output), arguments),
+        options_named(parameters_of_distil, arguments),
+    ):
         student = training.distil(
             *positional,
             on_read=partial(_say_distilled, arguments),
@@ -183,10 +192,6 @@ def distil(arguments: argparse.Namespace) -> int:
         )
     _say_model(student.kind, output, arguments, finished=bool(finished))
     return 0
-
-
-def _is_single(parameter: Parameter) -> bool:
-    return parameter.option.shown and parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -262,9 +267,9 @@ def _counts(name: str, parameters: Mapping[str, Any], given: TrainingInput) -> l
     cls = trainable_class(name)
     judged = given.judged or []
     if cls.learns_systems:
-        from rejoinder.evaluators.adem.baselines import HUMAN, systems_of
+        from rejoinder.evaluators.adem.baselines import HUMAN, people_and_models
 
-        people, models = systems_of([item.example for item in judged], parameters.get("human", HUMAN))
+        people, models = people_and_models([item.example for item in judged], parameters.get("human", HUMAN))
         return [f"{people} replies by people", f"{models} by models"]
     if cls.reads_sentences:
         counts = {"sentences": sum(len(dialogue.turns) for dialogue in given.dialogues)}
@@ -292,28 +297,28 @@ def _nothing(*_: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Addition:
-    """The options, checks and remarks of one method."""
+class TrainAddition:
+    """The options, checks and notes of one method."""
 
-    remarks: Callable[[Any, argparse.Namespace], Iterator[str]]
+    notes: Callable[[Any, argparse.Namespace], Iterator[str]]
     """Messages printed after fitting."""
     add_options: Callable[[argparse.ArgumentParser], None] = _nothing
     check: Callable[[argparse.Namespace, Mapping[str, Any]], None] = _nothing
     """Raises a CallError for options and parameters that do not go together."""
 
 
-def _adem_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
+def _adem_notes(model: Any, _: argparse.Namespace) -> Iterator[str]:
     yield str(model.setting_)
 
 
-def _ruber_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
+def _ruber_notes(model: Any, _: argparse.Namespace) -> Iterator[str]:
     near, fitting = model.ranges_
     yield (
         f"range of scores: s_R from {near.low:.2f} to {near.high:.2f}, s_U from {fitting.low:.2f} to {fitting.high:.2f}"
     )
 
 
-def _skip_thought_remarks(_: Any, arguments: argparse.Namespace) -> Iterator[str]:
+def _skip_thought_notes(_: Any, arguments: argparse.Namespace) -> Iterator[str]:
     yield f"{arguments.output} is a sentence encoder as well: --encoder {arguments.output}"
 
 
@@ -343,7 +348,7 @@ def _check_am_fm(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -
         raise CallError("--judged is not used with fixed weights: expected --fit-weight replies or systems")
 
 
-def _fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
+def _fm_notes(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.write_arpa:
         from rejoinder.models.arpa import write_arpa
 
@@ -351,8 +356,8 @@ def _fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
         yield f"n-grams: {arguments.write_arpa}"
 
 
-def _am_fm_remarks(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
-    yield from _fm_remarks(model, arguments)
+def _am_fm_notes(model: Any, arguments: argparse.Namespace) -> Iterator[str]:
+    yield from _fm_notes(model, arguments)
     weights = zip(("AM", "FM", "PM"), model.weights_, strict=False)
     yield f"weights: {', '.join(f'{part} {weight:.2f}' for part, weight in weights)}"
 
@@ -366,15 +371,15 @@ def _add_member_scores(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _blend_remarks(model: Any, _: argparse.Namespace) -> Iterator[str]:
+def _blend_notes(model: Any, _: argparse.Namespace) -> Iterator[str]:
     yield from str(model.report_).splitlines()  # each is made safe to print by itself
 
 
-ADDITIONS: Mapping[str, Addition] = {
-    **dict.fromkeys(("adem", "c-adem", "r-adem"), Addition(_adem_remarks)),
-    "blend": Addition(_blend_remarks, _add_member_scores),
-    "ruber": Addition(_ruber_remarks),
-    "skip-thought": Addition(_skip_thought_remarks),
-    "am-fm": Addition(_am_fm_remarks, _add_arpa, _check_am_fm),
-    "fm": Addition(_fm_remarks, _add_arpa, _check_n_grams),
+ADDITIONS: Mapping[str, TrainAddition] = {
+    **dict.fromkeys(("adem", "c-adem", "r-adem"), TrainAddition(_adem_notes)),
+    "blend": TrainAddition(_blend_notes, _add_member_scores),
+    "ruber": TrainAddition(_ruber_notes),
+    "skip-thought": TrainAddition(_skip_thought_notes),
+    "am-fm": TrainAddition(_am_fm_notes, _add_arpa, _check_am_fm),
+    "fm": TrainAddition(_fm_notes, _add_arpa, _check_n_grams),
 }

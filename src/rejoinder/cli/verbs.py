@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rejoinder.cli.parameters import located
-from rejoinder.cli.running import Checks, Verb, call_of, run
+from rejoinder.cli.running import GateChecks, Verb, call_of, run_verb
 from rejoinder.errors import CallError
 from rejoinder.options import origin_of, unit_given
 
@@ -103,7 +103,7 @@ def _score_costs(arguments: argparse.Namespace, origins: Sequence[list[str]]) ->
     metrics = located("scoring.score:metrics_given")(arguments.metric, arguments.config)
     fields = located("data.records:fields_given")(arguments.field, arguments.separator)
     unit = unit_given(arguments.unit, arguments.every_turn) or "reply"
-    costs: CostPlan = located("scoring.costs:judge_costs")(
+    costs: CostPlan = located("scoring.score:judge_costs")(
         *map(origin_of, origins), metrics=metrics, fields=fields, on_error=arguments.on_error, unit=unit
     )
     return costs
@@ -136,7 +136,7 @@ def _asked_in_pairs(arguments: argparse.Namespace) -> int | None:
             name = option.replace("_", "-")
             raise CallError(f"--{name} is for scores of single replies: expected it without --pairwise")
     same = vars(arguments) | {"preferences": arguments.replies, "judge": arguments.pairwise, "model": "davidson"}
-    return run(VERB_GROUPS["Ask people"]["prefer"], argparse.Namespace(**same))
+    return run_verb(VERB_GROUPS["Ask people"]["prefer"], argparse.Namespace(**same))
 
 
 def _pair_costs(arguments: argparse.Namespace) -> CostPlan:
@@ -150,13 +150,30 @@ def _pair_costs(arguments: argparse.Namespace) -> CostPlan:
     return costs
 
 
-def _gate(comparison: Any, arguments: argparse.Namespace) -> Checks:
+def _add_of_prefer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fail-if",
+        choices=("worse", "not-better"),
+        help="a check for continuous integration: exit code 3 if --baseline is significantly preferred to the other "
+        "system, or if the other one is not significantly preferred to it",
+    )
+    parser.add_argument("--baseline", metavar="NAME", help="the system that --fail-if compares the other one with")
+
+
+def _check_prefer(arguments: argparse.Namespace) -> None:
+    if (arguments.fail_if is None) != (arguments.baseline is None):
+        raise CallError("--fail-if needs --baseline, the name of a system, and the other way round")
+
+
+def _gate(result: Any, arguments: argparse.Namespace) -> GateChecks:
+    """What --fail-if says of a comparison or of preferences."""
     if arguments.fail_if is None:
-        return Checks()
-    checked = located("comparing.verdict:gate")(comparison, arguments.fail_if)
+        return GateChecks()
+    named = {"baseline": arguments.baseline} if arguments.verb == "prefer" else {}
+    checked = result.gate(arguments.fail_if, **named)
     reasons = [] if checked.passed else [checked.reason]
     shown = {"check": checked.to_dict()}
-    return Checks(reasons, shown=shown) if checked.decided else Checks(undecided=reasons, shown=shown)
+    return GateChecks(reasons, shown=shown) if checked.decided else GateChecks(undecided=reasons, shown=shown)
 
 
 VERB_GROUPS: dict[str, dict[str, Verb]] = {
@@ -175,7 +192,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             forms="report texts",
             extra=_add_of_score,
             start=_check_score,
-            instead=lambda arguments: None if arguments.dry_run else located("cli.scoring:score")(arguments),
+            instead=lambda arguments: None if arguments.dry_run else located("cli.scoring:score_verb")(arguments),
             costs=lambda arguments: _score_costs(arguments, [arguments.replies]),
         ),
         "compare": Verb(
@@ -224,9 +241,9 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         "sample": Verb(
             "choose the replies that people should label, each with a known probability",
             "people.sample:sample",
-            told="replies: {output} (keep `probability` with the labels, for `rejoinder compare --labels`)",
+            told="replies: {output} (once they are rated: rejoinder compare ... --labels {output})",
         ),
-        "annotate": Verb("collect human scores of replies in a browser", module="annotate"),
+        "annotate": Verb("collect ratings of replies in a browser", module="annotate"),
         "agree": Verb(
             "measure how well raters agree, and turn their ratings into one score per reply",
             "people.agreement:agree",
@@ -237,7 +254,10 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "rank systems by pairwise preferences: which of two replies is better",
             "comparing.pairwise:prefer",
             forms="latex",
+            extra=_add_of_prefer,
+            start=_check_prefer,
             costs=_pair_costs,
+            checks=_gate,
         ),
     },
     "Train": {
@@ -250,7 +270,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         "distil": Verb(
             "train a small evaluator to predict the scores of larger ones",
             "training.distil:distil",
-            instead=lambda arguments: int(located("cli.train:distil")(arguments)),
+            instead=lambda arguments: int(located("cli.train:distil_verb")(arguments)),
             prints=False,
         ),
         "generate": Verb(
@@ -281,7 +301,7 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
         "doctor": Verb(
             "show what is installed, which extras are missing, and whether the evaluators in the package work",
             "scoring.doctor:doctor",
-            checks=lambda found, _: Checks(found.problems),
+            checks=lambda found, _: GateChecks(found.problems),
         ),
         "completion": Verb("print a script that lets the shell complete verbs and options", module="completion"),
     },

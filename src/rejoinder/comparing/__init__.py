@@ -7,7 +7,7 @@ systems      which replies belong to which system, and which are paired: from so
              other tools
 tests        two systems on one metric: the test, and the ranking of three or more
 verdict      what the test decides, the sentence that says so, and whether a check passes
-labels       means of human scores, estimated from the scores of all replies and labels of a few
+labels       means of ratings, estimated from the scores of all replies and labels of a few
 comparison   what `compare` returns: its verdict in words, and its document
 release      the recorded scores of one version of a chatbot
 history      the releases of a chatbot in a folder: recorded, compared with each other, and shown as a history

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -45,13 +46,15 @@ from rejoinder.options import (
     text,
     verb,
 )
+from rejoinder.scoring.reliability import MOST_DOUBTFUL
 from rejoinder.scoring.run import LocalRun, judges_limited
-from rejoinder.scoring.score import Choice, Metrics, choose
-from rejoinder.scoring.table import Primary, ScoreTable, Slices
+from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
+from rejoinder.scoring.table import DecidingMetric, ScoreTable, Slices
 from rejoinder.show.text import counted
 from rejoinder.stats.means import Equivalence, MeanComparison
 from rejoinder.stats.resampling import ALPHA, holm
-from rejoinder.types import Unit
+from rejoinder.text.language import UNKNOWN_LANGUAGE, language, name_of
+from rejoinder.types import Example, Unit
 
 FIRST_PERMUTATIONS = 9999
 
@@ -65,7 +68,7 @@ _LABELS = "with a few human labels"
 @verb
 def compare(
     *replies: Annotated[Any, Option("one file per system, a folder of such files, or one file with several systems")],
-    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
     primary: PrimaryMetric = None,
     margin: Margin = None,
     scores: Annotated[
@@ -94,7 +97,7 @@ def compare(
     labels: Annotated[
         Any,
         Option(
-            "human scores of some replies (id, system, scores), from which the human means of all replies are "
+            "ratings of some replies (id, system, scores), from which the human means of all replies are "
             "estimated; the labelled replies must be a random sample of the replies, or chosen by `rejoinder sample`",
             metavar="FILE",
             group=_LABELS,
@@ -149,8 +152,8 @@ def compare(
     `baseline` is a release that `rejoinder history` recorded, the last one of a folder or that of a file in it: the
     replies are those of one system, which is compared with it, without `metrics` by those of the release.
 
-    `labels` are human scores of a random sample of the replies (a judged set, joined by id and system). With them the
-    comparison also estimates the mean human score over all replies, and the verdict is that of people: `predictor`
+    `labels` are ratings of a random sample of the replies (a judged set, joined by id and system). With them the
+    comparison also estimates the mean rating over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
 
     With `allow_doubtful`, a metric decides in spite of many replies that it cannot be relied on for; a note says so.
@@ -170,14 +173,15 @@ def compare(
         for name, value in others.items():
             if value:
                 raise CallError(f"{name} cannot be used with baseline: expected one of them")
-        from rejoinder.comparing.history import compare_with_baseline  # which compares tables as this does
+        from rejoinder.comparing.history import compare_with_release  # which compares tables as this does
 
-        return compare_with_baseline(
+        return compare_with_release(
             Path(baseline),
             replies,
-            None if metrics is None else choose(metrics),
+            None if metrics is None else choose_metrics(metrics),
             primary=primary,
             margin=margin,
+            allow_doubtful=allow_doubtful,
             max_cost=max_cost,
             unit=unit,
             fields=grouped.fields,
@@ -193,8 +197,9 @@ def compare(
             raise CallError("a unit is for replies: expected no scores next to `unit`")
         if isinstance(scores, ScoreTable):
             return compare_table(scores, primary=primary, margin=margin, allow_doubtful=allow_doubtful)
-        return _compared_scores(scores, metrics, primary, margin, grouped, on_error, seed=seed, resamples=resamples)
-    wanted = choose(metrics)
+        settings = {"seed": seed, "resamples": resamples, "allow_doubtful": allow_doubtful}
+        return _compared_scores(scores, metrics, primary, margin, grouped, on_error, **settings)
+    wanted = choose_metrics(metrics)
     joined, seen = join_systems(replies, partial(_opened, grouped=grouped, on_error=on_error, unit=unit), quiet=quiet)
     replay = Replay(joined, copies=labels is not None)  # labels are found in a pass of their own
     # What is not scored is said in the verdict's first lines, not in the notes.
@@ -208,7 +213,7 @@ def compare(
     named = [label for label in run.metrics if label not in wanted.optional]
     about: Any = {"named": named, "skipped": joined.messages, "allow_doubtful": allow_doubtful}
     found = compare_table(table, primary=primary, margin=None if labelled else margin, **about)
-    found = replace(found, coverage=(*seen.notes, *found.coverage))
+    found = replace(found, coverage=(*_other_languages(table, replay), *seen.notes, *found.coverage))
     if labelled is None:
         return found
     clusters = np.arange(len(table)) if table.grouping is None else table.grouping.clusters
@@ -216,6 +221,26 @@ def compare(
     human = human_means(table, clusters, values, judged, predictor or found.primary.metric, margin)
     table = replace(found.table, labels=values.values)
     return replace(found, table=table, human=human, margin=margin, notes=(*found.notes, *human.notes))
+
+
+def _other_languages(table: ScoreTable, replies: Iterable[Example]) -> Iterator[str]:
+    """Which systems reply in another language than their users write; looked for where replies are not in English."""
+    foreign: dict[str, tuple[str, int]] = {}
+    for system, counts in table.languages.items():
+        others = {code: n for code, n in counts.items() if code not in (UNKNOWN_LANGUAGE, "en")}
+        code = max(others, key=others.__getitem__, default="")
+        if code and others[code] > MOST_DOUBTFUL * sum(counts.values()):
+            foreign[system] = code, others[code]
+    users: dict[str, Counter[str]] = {system: Counter() for system in foreign}
+    for example in replies if foreign else ():
+        if example.system in foreign and example.context:
+            users[example.system][language(example.context[-1])] += 1
+    for system, (code, count) in foreign.items():
+        del users[system][UNKNOWN_LANGUAGE]
+        [(theirs, _)] = users[system].most_common(1) or [(code, 0)]
+        if theirs != code:
+            of = f"{count:,} of {len(table.rows_of(system)):,} replies of {system}"
+            yield f"{of} are in {name_of(code)}, although the users write {name_of(theirs)}"
 
 
 @dataclass(frozen=True)
@@ -260,7 +285,7 @@ class _Grouped:
 
 def _compared_scores(
     scores: Any,
-    metrics: Metrics | Choice | None,
+    metrics: Metrics | MetricChoice | None,
     primary: str | None,
     margin: float | None,
     grouped: _Grouped,
@@ -268,16 +293,17 @@ def _compared_scores(
     *,
     seed: int,
     resamples: int,
+    allow_doubtful: bool,
 ) -> Comparison:
     """The comparison of numbers that exist already; without a choice, the first column is the primary one."""
     pair_field = grouped.pair_field
     table, skipped = read_score_table(
         scores, metrics, grouped.fields, pair_field, grouped.cluster, on_error, seed=seed, resamples=resamples
     )
-    decisive = Primary.of(table, primary, table.metrics if metrics is not None else ())
+    decisive = DecidingMetric.of(table, primary, table.metrics if metrics is not None else ())
     if primary is None and metrics is None:
         decisive = replace(decisive, reason="the first column")
-    return compare_table(table, primary=decisive, margin=margin, skipped=skipped)
+    return compare_table(table, primary=decisive, margin=margin, skipped=skipped, allow_doubtful=allow_doubtful)
 
 
 def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError, unit: Unit) -> list[Source]:
@@ -295,7 +321,7 @@ def _opened(origins: Sequence[Any], grouped: _Grouped, on_error: OnError, unit: 
 def compare_table(
     table: ScoreTable,
     *,
-    primary: str | Primary | None = None,
+    primary: str | DecidingMetric | None = None,
     margin: float | None = None,
     named: Sequence[str] = (),
     skipped: tuple[str, ...] = (),
@@ -303,9 +329,12 @@ def compare_table(
 ) -> Comparison:
     """Compare the systems of a table; `named` are the metrics that the user asked for."""
     pairs = list(combinations(table.system_names, 2))
-    decisive = primary if isinstance(primary, Primary) else Primary.of(table, primary, named)
+    decisive = primary if isinstance(primary, DecidingMetric) else DecidingMetric.of(table, primary, named)
+    if table.allows_doubt:  # it is that of a comparison
+        table = replace(table, allows_doubt=False)
     doubts = [doubt for label in table.metrics if (doubt := table.doubt(label))] if allow_doubtful else []
-    table = replace(table, allows_doubt=allow_doubtful)
+    if doubts:
+        table = replace(table, allows_doubt=True)
     others = [label for label in table.metrics if label != decisive.metric]
     most = math.ceil(len(pairs) * max(1 / SMALLEST_ADJUSTED, 2 * len(others) / ALPHA))
     tests = PairTests(table, most, FIRST_PERMUTATIONS)

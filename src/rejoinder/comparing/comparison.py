@@ -6,43 +6,44 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rejoinder.comparing.labels import HumanDifference, HumanMeans
+from rejoinder.comparing.labels import LabelDifference, LabelMeans
 from rejoinder.comparing.tests import Ranking
 from rejoinder.comparing.verdict import FailIf, Gate, Verdict, claim, gate, needed_text
 from rejoinder.data.replay import Replay
 from rejoinder.errors import UnknownNameError
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.advice import meaning
-from rejoinder.scoring.page import MOST_PLOTTED, counts_of, interval_of, page_blocks
-from rejoinder.scoring.reliability import REMEDY
-from rejoinder.scoring.table import CAUTION, Primary, ScoreTable
+from rejoinder.scoring.reliability import remedy
+from rejoinder.scoring.table import CAUTION, MOST_PLOTTED, DecidingMetric, ScoreTable
 from rejoinder.show.document import (
+    ALL_FORMS,
     NOT_LATEX,
-    PAGE,
     TERMINAL,
-    Answer,
     Block,
     Cell,
     Column,
     Document,
+    Made,
     Marked,
     PValue,
     Result,
     Say,
     Section,
     Share,
-    System,
+    SystemName,
     Table,
+    VerdictText,
     renamed,
 )
-from rejoinder.show.figures import IntervalPanel
-from rejoinder.show.html import system_label
-from rejoinder.show.plots import Figure
-from rejoinder.show.text import counted, names_text, number_text, share_text
+from rejoinder.show.text import counted, names_text, number_text, share_text, system_label
+
+if TYPE_CHECKING:
+    from rejoinder.show.figures import IntervalPanel
+    from rejoinder.show.plots import Figure
 
 # The result of a comparison of systems: a verdict in words, a table, JSON and LaTeX.
 
@@ -62,21 +63,22 @@ class Comparison(Result):
     table: ScoreTable
     verdicts: tuple[Verdict, ...]
     """Of each metric, the primary one first, and each pair of systems."""
-    primary: Primary
+    primary: DecidingMetric
     notes: tuple[str, ...] = ()
     """Those of the table, and those about the comparison."""
     skipped: tuple[str, ...] = ()
     """Messages about records that could not be read and were skipped."""
     rankings: tuple[Ranking, ...] = ()
     """One per metric that says which of three or more systems is better."""
-    human: HumanMeans | None = None
-    """Estimated human scores, where there are labels."""
+    human: LabelMeans | None = None
+    """Estimated ratings, where there are labels."""
     margin: float | None = None
     """Differences below it do not matter, where one was given."""
     slices: Mapping[str, Mapping[str, tuple[Verdict, ...]]] = field(default_factory=dict)
     """Field -> its value -> the verdicts of the primary metric on those replies."""
     coverage: tuple[str, ...] = ()
-    """How replies are paired, where not by context, and which are not compared, and why."""
+    """Which replies are in another language than the users write; how replies are paired, where not by context; which
+    are not compared, and why."""
     replies: Replay | None = field(default=None, compare=False, repr=False)
     """The replies, in the order of the table, where a report can read their texts; a copy that was pickled has none."""
     metrics: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
@@ -94,9 +96,9 @@ class Comparison(Result):
         """The names of the systems."""
         return self.table.system_names
 
-    def system(self, name: str) -> System:
+    def system(self, name: str) -> SystemName:
         """A system's name with its colour."""
-        return System(name, self.systems.index(name))
+        return SystemName(name, self.systems.index(name))
 
     @property
     def decisive_verdicts(self) -> tuple[Verdict, ...]:
@@ -109,7 +111,7 @@ class Comparison(Result):
         return tuple(verdict for verdict in self.verdicts if verdict.metric != self.primary.metric)
 
     @property
-    def _decisive(self) -> Sequence[Verdict | HumanDifference]:
+    def _decisive(self) -> Sequence[Verdict | LabelDifference]:
         return self.human.differences if self.human else self.decisive_verdicts
 
     @property
@@ -119,6 +121,11 @@ class Comparison(Result):
         With labels, people decide, whatever metric is combined with them.
         """
         return self.human is not None or not any(verdict.outcome == "doubtful" for verdict in self.decisive_verdicts)
+
+    @property
+    def remedy(self) -> str:
+        """What would decide where the metric cannot."""
+        return remedy(getattr(getattr(self.replies, "examples", None), "files", ()))
 
     @cached_property
     def better(self) -> str | None:
@@ -148,8 +155,10 @@ class Comparison(Result):
 
     @property
     def best_first(self) -> list[str]:
-        """The systems by the primary metric."""
+        """The systems by the primary metric; as given where it cannot judge the replies of one."""
         metric = self.primary.metric
+        if self.table.doubt(metric):
+            return list(self.systems)
         ranked = next((ranking for ranking in self.rankings if ranking.metric == metric), None)
         if ranked is not None:
             return [place.system for place in ranked.places]
@@ -163,6 +172,8 @@ class Comparison(Result):
         Differences have one row per pair of systems, with the 95 % interval. The figure of the means is that of the
         report. A notebook shows it; `save` writes it to an SVG file.
         """
+        from rejoinder.show.plots import Figure
+
         label = self.primary.metric if metric is None else metric
         self.table[label]  # an unknown name is an error that lists the near ones
         if kind not in PLOTS:
@@ -171,6 +182,8 @@ class Comparison(Result):
         return Figure.of(panel.title, [panel])
 
     def _differences(self, metric: str) -> IntervalPanel:
+        from rejoinder.show.figures import IntervalPanel
+
         rows = tuple(
             (f"{pair.b} minus {pair.a}", pair.result.difference) for pair in self.verdicts if pair.metric == metric
         )
@@ -198,37 +211,44 @@ class Comparison(Result):
 
     def document(self) -> Document:
         """The verdict; the means, people's estimated means and slices; single replies; all tests."""
-        table, primary = self.table, self.primary.metric
-        order = self.best_first
-        lower = "" if table.higher_is_better.get(primary, True) else ", lower is better"
-        more = len(order) - MOST_PLOTTED
-        rest = f" The {more} others are in the table below." if more > 0 else ""
-        answer = Answer(
-            self.sentences,
-            table.means_panel(primary, order[:MOST_PLOTTED]),
-            f"Means with 95 % intervals{lower}.{rest}",
-            meaning(table, told=primary),
-        )
-        short = _two_systems(self) if len(order) == 2 else _standings(self)
-        means: list[Block] = [Say([_reading(self)], only=PAGE), replace(_all_means(self), only=PAGE)]
-        means += [short, *(_people(self.human, self) if self.human else [])]
+        table = self.table
+        means: list[Block] = [Made(lambda: [Say([_reading(self)]), _all_means(self)])]
+        means.append(_two_systems(self) if len(self.systems) == 2 else _standings(self))
+        means += _people(self.human, self) if self.human else []
         slices = [_slice(self, name) for name in self.slices]
         tests = f"All {counted(len(self.verdicts), 'test')}" if len(self.verdicts) > 1 else "The test"
+        full = Made(lambda: [_all_tests(self), *_in_words(self)], only=ALL_FORMS, full=True)
         return Document(
             question_of(self.systems).removesuffix("?"),
             [
-                answer,
+                VerdictText(self.sentences, only=TERMINAL),
+                Made(self._page_answer),
                 Section("The comparison", means, "Comparison"),
                 *([Section(f"By {names_text(list(self.slices))}", slices, "Slices", folded=True)] if slices else []),
-                *page_blocks(replace(table, replies=self.replies, reasoning=self.metrics), primary),
-                Section(tests, [_all_tests(self), *_in_words(self)], "Tests", folded=True),
+                Made(self._page_blocks),
+                Section(tests, [full], "Tests", folded=True),
             ],
             question=question_of(self.systems),
-            counts=counts_of(table),
+            counts=table.counts,
             signatures=table.signatures,
             seed=table.seed,
             resamples=table.resamples,
         )
+
+    def _page_answer(self) -> list[Block]:
+        """The verdict beside the figure of the means."""
+        table, primary, order = self.table, self.primary.metric, self.best_first
+        lower = "" if table.higher_is_better.get(primary, True) else ", lower is better"
+        more = len(order) - MOST_PLOTTED
+        rest = f" The {more} others are in the table below." if more > 0 else ""
+        caption = f"Means with 95 % intervals{lower}.{rest}"
+        panel = table.means_panel(primary, order[:MOST_PLOTTED])
+        return [VerdictText(self.sentences, panel, caption, meaning(table, told=primary))]
+
+    def _page_blocks(self) -> Sequence[Block]:
+        from rejoinder.scoring.page import page_blocks
+
+        return page_blocks(replace(self.table, replies=self.replies, reasoning=self.metrics), self.primary.metric)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -254,7 +274,7 @@ class Comparison(Result):
         }
 
 
-# The answer of a whole comparison in words: one verdict, how sure and how large it is, and what is not settled.
+# The answer of a whole comparison in words: one verdict, how sure and how large it is, and what is not decided.
 #
 # All forms take their words from `Comparison.sentences`; what is said of a pair of systems comes from `verdict`.
 
@@ -292,14 +312,15 @@ class Voice:
 
 def _undecided(comparison: Comparison) -> Iterator[str]:
     metric = comparison.primary.metric
-    yield f"Not decided: {comparison.table.doubt(metric)}. {REMEDY}"
+    yield f"Not decided: {comparison.table.doubt(metric)}."
+    yield comparison.remedy
     yield f"The numbers below are what {metric} gives, not what people would say."
     yield from secondary_evidence(comparison)
 
 
 def _of_two(comparison: Comparison) -> Iterator[str]:
     (verdict,) = comparison.decisive_verdicts
-    found = claim(verdict.finding, f" on {verdict.metric}")
+    found = claim(verdict.facts, f" on {verdict.metric}")
     begins_with_a_name = verdict.outcome not in ("open", "untested")
     yield f"{found if begins_with_a_name else _capitalised(found)}."
     yield from _means(comparison, verdict)
@@ -342,9 +363,9 @@ def _of_several(comparison: Comparison) -> Iterator[str]:
     verdicts, metric = comparison.decisive_verdicts, comparison.primary.metric
     systems = comparison.table.system_names
     if verdicts[0].higher_is_better is None:
-        settled = sum(verdict.significant for verdict in verdicts)
+        significant = sum(verdict.significant for verdict in verdicts)
         yield (
-            f"{metric} describes replies and does not say which are better: {settled} of "
+            f"{metric} describes replies and does not say which are better: {significant} of "
             f"{counted(len(verdicts), 'pair')} of systems differ significantly."
         )
     elif all(verdict.outcome == "too few" for verdict in verdicts):
@@ -379,33 +400,33 @@ def _best_of(best: str | None, unbeaten: Sequence[str], systems: Sequence[str], 
 def _closest_to_the_best(best: str | None, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """How large the lead of the best system is: over the one that comes closest."""
     if best is not None:
-        closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.finding.gap.estimate)
-        yield f"Its smallest lead: {claim(closest.finding)}."
+        closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.facts.gap.estimate)
+        yield f"Its smallest lead: {claim(closest.facts)}."
 
 
 def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """How much is not settled, and what would settle the pair with the smallest p-value."""
-    unsettled = [verdict for verdict in verdicts if verdict.better is None]
-    if not unsettled:
+    """How much is not decided, and what would settle the pair with the smallest p-value."""
+    undecided = [verdict for verdict in verdicts if verdict.better is None]
+    if not undecided:
         return
-    yield f"In {len(unsettled)} of {counted(len(verdicts), 'pair')}, the systems do not differ significantly."
-    known = [verdict for verdict in unsettled if np.isfinite(verdict.p_adjusted)]
+    yield f"In {len(undecided)} of {counted(len(verdicts), 'pair')}, the systems do not differ significantly."
+    known = [verdict for verdict in undecided if np.isfinite(verdict.p_adjusted)]
     closest = min(known, key=lambda verdict: verdict.result.p_value, default=None)
     needed = "" if closest is None else needed_text(closest).removeprefix("; ")
     if closest is not None and needed:
         yield f"The pair closest to a significant difference is {closest.a} and {closest.b}: {needed}."
 
 
-def _of_people(comparison: Comparison, human: HumanMeans) -> Iterator[str]:
+def _of_people(comparison: Comparison, human: LabelMeans) -> Iterator[str]:
     systems = comparison.table.system_names
     if len(systems) == 2:
         yield human.differences[0].sentence()
     else:
         by_people = f" by people's ratings ({human.dimension})"
         yield f"{_best_of(comparison.better, comparison.unbeaten, systems, by_people)}."
-        unsettled = sum(difference.better is None for difference in human.differences)
-        if unsettled:
-            yield f"{unsettled} of {counted(len(human.differences), 'pair')} of systems are not settled."
+        undecided = sum(difference.better is None for difference in human.differences)
+        if undecided:
+            yield f"{undecided} of {counted(len(human.differences), 'pair')} of systems are not decided."
     labels = sum(result.n_labelled for result in human.means.values())
     counts = f"{counted(labels, 'label')} ({human.dimension})"
     yield f"Estimated from {counts} and the {human.predictor} scores of all replies."
@@ -426,11 +447,11 @@ def secondary_evidence(comparison: Comparison) -> Iterator[str]:
         if names:
             parts.append(f"{system} is better{' than all others' if several else ''} on {names_text(names)}")
     doubtful = [voice.name for voice in comparison.voices if voice.doubtful]
-    unsettled = [voice.name for voice in comparison.voices if voice.tested and not voice.winners and not voice.doubtful]
+    undecided = [voice.name for voice in comparison.voices if voice.tested and not voice.winners and not voice.doubtful]
     mixed = [voice.name for voice in comparison.voices if len(voice.winners) > 1]
-    if unsettled:
+    if undecided:
         parts.append(
-            f"{'no single best system' if several else 'no significant difference'} on {names_text(unsettled)}"
+            f"{'no single best system' if several else 'no significant difference'} on {names_text(undecided)}"
         )
     if mixed:
         parts.append(f"mixed results on {names_text(mixed)}")
@@ -466,8 +487,10 @@ def _two_systems(comparison: Comparison) -> Table:
         result = verdict.result
         means = [(verdict.a, result.mean_a), (verdict.b, result.mean_b)]
         cells = [Marked(mean) if verdict.better == name else mean for name, mean in means]
-        rows.append([_named(verdict), *cells, result.difference, PValue(verdict.p_adjusted), verdict.n])
-    caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}. * significantly better{_correction(comparison)}."
+        rows.append([_named(verdict), *cells, result.difference, _p_of(verdict), verdict.n])
+    starred = "" if all(verdict.doubt for verdict in comparison.verdicts) else " * significantly better"
+    caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}.{starred}{_correction(comparison)}"
+    caption = caption if caption.endswith(".") else f"{caption}."
     if any(verdict.higher_is_better is False for verdict in comparison.verdicts):
         caption += " ↓ lower is better."
     return Table(["metric", a, b, Column("difference [95 %]", sign=True), "p", "n"], rows, note=caption, only=TERMINAL)
@@ -478,14 +501,14 @@ def _standings(comparison: Comparison) -> Table:
     verdicts, metric = comparison.decisive_verdicts, comparison.primary.metric
     ranked = next((ranking for ranking in comparison.rankings if ranking.metric == metric), None)
     groups = {} if ranked is None else {place.system: (place.cluster, place.mean) for place in ranked.places}
-    summary = comparison.table.summary()[metric]
-    rows = []
+    table, rows = comparison.table, []
     for system in comparison.best_first:
-        group, mean = groups.get(system, (None, summary[system].mean))
+        group, mean = groups[system] if groups else (None, table.summary()[metric][system].mean)
+        scored = int(np.count_nonzero(~np.isnan(table[metric][table.rows_of(system)])))
         own = [verdict for verdict in verdicts if system in (verdict.a, verdict.b) and verdict.significant]
         ahead = sum(verdict.leader == system for verdict in own)
         name = comparison.system(system)
-        rows.append([str(group or "-"), name, mean, ahead, len(own) - ahead, summary[system].n])
+        rows.append([str(group or "-"), name, mean, ahead, len(own) - ahead, scored])
     word, opposite = ("higher", "lower") if verdicts[0].higher_is_better is None else ("better", "worse")
     caption = (
         "Systems of one group do not differ significantly. " if ranked is not None else ""
@@ -523,13 +546,13 @@ def _with_role(comparison: Comparison, variants: Sequence[str]) -> str:
 
 
 def _mean(comparison: Comparison, label: str, system: str) -> Cell:
-    found = interval_of(comparison.table.summary()[label][system])
+    found = comparison.table.summary()[label][system].interval
     shown = found if len(comparison.systems) <= MOST_WITH_BOUNDS else found.estimate
     own = [verdict for verdict in comparison.verdicts if verdict.metric == label and system in (verdict.a, verdict.b)]
     return Marked(shown) if all(verdict.better == system for verdict in own) else shown
 
 
-def _people(human: HumanMeans, comparison: Comparison) -> list[Table]:
+def _people(human: LabelMeans, comparison: Comparison) -> list[Table]:
     """The estimated mean of each system and that of the labels alone, and the differences of all pairs."""
     means: list[list[Cell]] = [
         [comparison.system(name), found.interval, found.labels_only, found.n_labelled, found.gain]
@@ -537,7 +560,7 @@ def _people(human: HumanMeans, comparison: Comparison) -> list[Table]:
     ]
     columns = ["system", "mean [95 %]", "labels alone", "labels", Column("gain", digits=2)]
     differences = [
-        [*_sides(comparison, row), _bold(row.result.interval, row.settled), PValue(row.p_adjusted)]
+        [*_sides(comparison, row), _bold(row.result.interval, row.significant), PValue(row.p_adjusted)]
         for row in human.differences
     ]
     header = ["A", "B", Column(f"B - A, {human.dimension} (people) [95 %]", sign=True), "p"]
@@ -552,7 +575,7 @@ def _slice(comparison: Comparison, name: str) -> Table:
             f"{verdict.a} → {verdict.b}",
             *_sides(comparison, verdict),
             _bold(verdict.result.difference, verdict.significant),
-            PValue(verdict.p_adjusted),
+            _p_of(verdict),
             verdict.better or "-",
             verdict.n,
         ]
@@ -599,11 +622,11 @@ def _all_tests(comparison: Comparison) -> Table:
             verdict.result.mean_a,
             verdict.result.mean_b,
             _bold(verdict.result.difference, verdict.significant),
-            PValue(verdict.p_adjusted),
+            _p_of(verdict),
             verdict.better or "-",
             verdict.result.effect_size,
-            *map(Share, (verdict.outcomes.wins, verdict.outcomes.ties, verdict.outcomes.losses)),
-            PValue(verdict.result.p_value),
+            *_shares(verdict),
+            None if verdict.outcome == "doubtful" else PValue(verdict.result.p_value),
             verdict.detectable,
             verdict.n,
         ]
@@ -628,7 +651,7 @@ def _in_words(comparison: Comparison) -> Iterator[Say]:
         yield Say([row.sentence() for row in comparison.human.differences], lines=True, full=True)
 
 
-def _sides(comparison: Comparison, pair: Verdict | HumanDifference) -> list[Cell]:
+def _sides(comparison: Comparison, pair: Verdict | LabelDifference) -> list[Cell]:
     """Both systems, the better one marked."""
     names = [comparison.system(name) for name in (pair.a, pair.b)]
     return [Marked(name) if name.name == pair.better else name for name in names]
@@ -636,6 +659,19 @@ def _sides(comparison: Comparison, pair: Verdict | HumanDifference) -> list[Cell
 
 def _bold(cell: Cell, significant: bool) -> Cell:
     return Marked(cell, starred=False) if significant else cell
+
+
+def _p_of(verdict: Verdict) -> Cell:
+    """The corrected p-value; of scores that cannot be relied on, it would look like a result."""
+    return "not decided" if verdict.outcome == "doubtful" else PValue(verdict.p_adjusted)
+
+
+def _shares(verdict: Verdict) -> list[Cell]:
+    """In which share of the pairs B is better, both are equal, A is better; nothing where the metric cannot say."""
+    if verdict.outcome == "doubtful":
+        return [None, None, None]
+    found = verdict.outcomes
+    return [Share(found.wins), Share(found.ties), Share(found.losses)]
 
 
 def _named(verdict: Verdict) -> str:
@@ -665,7 +701,7 @@ def _reading(comparison: Comparison) -> str:
     """How a page's table of means is to be read."""
     metric = comparison.primary.metric
     if not comparison.decided:
-        return f"{metric} cannot judge these replies, so that no system is marked as better by it."
+        return f"{metric} cannot judge these replies, so that none of its means is marked."
     decided = "People decide." if comparison.human else f"{metric} decides ({comparison.primary.reason})."
     others = "the other" if len(comparison.systems) == 2 else "all others"
     bounds = " 95 % intervals are in brackets." if len(comparison.systems) <= MOST_WITH_BOUNDS else ""

@@ -42,16 +42,16 @@ from rejoinder.options import (
     texts,
     verb,
 )
-from rejoinder.scoring.score import Choice, Metrics, choose
+from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
 from rejoinder.scoring.score_file import score_output
-from rejoinder.scoring.table import ScoreTable, Summary, json_ready
-from rejoinder.show.document import Answer, Block, Column, Document, Figures, Result, Section, Table, renamed
+from rejoinder.scoring.table import ScoreTable, SystemMean, json_ready
+from rejoinder.show.document import Block, Column, Document, Figures, Result, Section, Table, VerdictText, renamed
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import bounds_text, decimals_of, signed
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Example, Unit
 
-# The folder of releases: one score file with meta data for each, in the order in which they were recorded.
+# The folder of releases: one score file with metadata for each, in the order in which they were recorded.
 
 
 SUFFIX = ".jsonl"
@@ -99,7 +99,7 @@ def releases_in(folder: Path) -> list[Release]:
     return sorted(found, key=lambda release: (release.recorded, release.name))
 
 
-def baseline_of(place: Path) -> Release:
+def release_at(place: Path) -> Release:
     """The release at a path: the last one of a folder, or that of a file."""
     if place.is_file():
         return read_release(place)
@@ -125,7 +125,7 @@ CAUTION = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReleaseScore:
     """One release by one metric."""
 
     release: Release
@@ -136,7 +136,7 @@ class Entry:
     """Whether the release before was scored with another signature."""
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> SystemMean:
         """Its mean with its interval."""
         return self.release.table.summary()[self.metric][self.release.name]
 
@@ -203,7 +203,7 @@ def history(
         ),
     ] = None,
     name: Annotated[str | None, Option("the name of the release, such as 1.5.0", text, metavar="NAME")] = None,
-    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
     max_cost: MaxCost = None,
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
@@ -217,22 +217,22 @@ def history(
     With `add`, the replies of one system, and a `name`, these are first scored by the `metrics`, and the scores
     recorded as a release. Without, `metrics` are the names of those to show (by default the first of the last release).
     """
-    home = Path(folder)
+    folder = Path(folder)
     if (add is None) != (name is None):
         raise CallError("a release has replies and a name: expected both, to add it, or neither")
     mapping = FieldMap.given(fields)
     if add is None or name is None:
-        if isinstance(metrics, Choice):
+        if isinstance(metrics, MetricChoice):
             raise CallError("a configuration is for scoring: expected replies to add, or names of metrics to show")
         shown: Any = [metrics] if isinstance(metrics, str) else metrics or []
-        return History.of(releases_in(home), fitting("metrics", shown, texts("names of metrics")))
-    target, chosen = release_path(home, name), choose(metrics)
-    with new_in(home), reserved(release_output(target), reads=paths_of(add)):
+        return History.of(releases_in(folder), fitting("metrics", shown, texts("names of metrics")))
+    target, chosen = release_path(folder, name), choose_metrics(metrics)
+    with new_in(folder), reserved(release_output(target), reads=paths_of(add)):
         source = Source(add, mapping, on_error)
         settings: Any = {"seed": seed, "resamples": resamples, "jobs": jobs, "quiet": quiet}
         release = scored_release(source, name, chosen, max_cost=max_cost, **settings)
         write_release(release, target)
-    return replace(History.of(releases_in(home)), recorded=release)
+    return replace(History.of(releases_in(folder)), recorded=release)
 
 
 @dataclass(frozen=True, repr=False)
@@ -261,30 +261,36 @@ class History(Result):
         return cls(releases, tuple(metrics) or last[:1])
 
     @cached_property
-    def entries(self) -> dict[str, list[Entry]]:
-        """Metric -> its entries, the oldest first."""
-        return {label: self._entries(label) for label in self.metrics}
+    def scores(self) -> dict[str, list[ReleaseScore]]:
+        """Metric -> one per release, the oldest first."""
+        return {label: self._scores(label) for label in self.metrics}
 
-    def _entries(self, label: str) -> list[Entry]:
+    @property
+    def entries(self) -> dict[str, list[ReleaseScore]]:
+        """The scores, as they were named before 0.2."""
+        renamed("entries", "scores")
+        return self.scores
+
+    def _scores(self, label: str) -> list[ReleaseScore]:
         having = [release for release in self.releases if label in release.table.metrics]
-        found = [Entry(having[0], label, None)]
+        found = [ReleaseScore(having[0], label, None)]
         for old, new in pairwise(having):
             broken = old.table.signatures[label] != new.table.signatures[label]
             change = None if broken else compare_releases(old, new, [label], primary=label).decisive_verdicts[0]
-            found.append(Entry(new, label, change, broken))
+            found.append(ReleaseScore(new, label, change, broken))
         return found
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
-        changes = [entry for entries in self.entries.values() for entry in entries if entry.change is not None]
+        changes = [score for scores in self.scores.values() for score in scores if score.change is not None]
         recorded = self.recorded.table.notes if self.recorded else ()
         return (*recorded, *((CAUTION,) if len(changes) > 1 else ()))
 
     @property
-    def last(self) -> Entry:
+    def last(self) -> ReleaseScore:
         """The last release by the first metric, which the verdict is about."""
-        return self.entries[self.metrics[0]][-1]
+        return self.scores[self.metrics[0]][-1]
 
     @property
     def sentences(self) -> list[str]:
@@ -293,7 +299,7 @@ class History(Result):
         if self.last.change is not None:
             return [self.last.change.sentence()]
         if self.last.broken:
-            before = self.entries[self.metrics[0]][-2].release.name
+            before = self.scores[self.metrics[0]][-2].release.name
             return [f"{name} and {before} cannot be compared: they were scored with different signatures."]
         return [f"{name} is the first release: there is nothing to compare it with yet."]
 
@@ -311,31 +317,31 @@ class History(Result):
         """One table per metric, with a plot."""
         return Document(
             "Releases",
-            [Answer(self.sentences), *(Section(label, self._blocks(label)) for label in self.metrics)],
+            [VerdictText(self.sentences), *(Section(label, self._blocks(label)) for label in self.metrics)],
             question="How good is each release?",
             counts=[(len(self.releases), "release", "releases")],
         )
 
     def _blocks(self, label: str) -> list[Block]:
-        entries = self.entries[label]
-        plots = _plot([entry.interval for entry in entries])
+        scores = self.scores[label]
+        plots = _plot([score.interval for score in scores])
         rows = [
             [
-                entry.release.name,
-                entry.release.recorded[:10],
-                entry.summary.n,
-                entry.interval,
+                score.release.name,
+                score.release.recorded[:10],
+                score.summary.n,
+                score.interval,
                 plot,
-                entry.change_text(),
+                score.change_text(),
             ]
-            for entry, plot in zip(entries, plots, strict=True)
+            for score, plot in zip(scores, plots, strict=True)
         ]
         mean = Column(label, digits=3)
         columns = ["release", "recorded", "n", mean, Column("", only=("text",), key="plot"), "change"]
         # Releases that were scored with different signatures have different colours.
-        colours = tuple(accumulate(int(entry.broken) for entry in entries))
+        colours = tuple(accumulate(int(score.broken) for score in scores))
         title = f"Mean {label} of each release with its 95 % interval"
-        panel = IntervalPanel(title, tuple((entry.release.name, entry.interval) for entry in entries), colours)
+        panel = IntervalPanel(title, tuple((score.release.name, score.interval) for score in scores), colours)
         return [Figures([panel]), Table(columns, rows)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -343,7 +349,7 @@ class History(Result):
         return {
             **self.answer,
             "headline": self.verdict,
-            "metrics": {label: [entry.to_dict() for entry in entries] for label, entries in self.entries.items()},
+            "metrics": {label: [score.to_dict() for score in scores] for label, scores in self.scores.items()},
         }
 
 
@@ -380,20 +386,23 @@ def compare_releases(
     primary: str | None = None,
     margin: float | None = None,
     named: Sequence[str] = (),
+    allow_doubtful: bool = False,
 ) -> Comparison:
     """The comparison of two releases by these metrics; a CallError where their signatures differ."""
     check_comparable(old, new.name, {label: new.table.signatures[label] for label in metrics})
     table = joined_releases(old, new, metrics)
-    return compare_table(table, primary=primary, margin=margin, named=named, skipped=new.skipped)
+    about: Any = {"named": named, "skipped": new.skipped, "allow_doubtful": allow_doubtful}
+    return compare_table(table, primary=primary, margin=margin, **about)
 
 
-def compare_with_baseline(
+def compare_with_release(
     baseline: Path,
     origins: Sequence[Any],
-    chosen: Choice | None,
+    chosen: MetricChoice | None,
     *,
     primary: str | None,
     margin: float | None,
+    allow_doubtful: bool,
     unit: Unit,
     fields: FieldMap,
     on_error: OnError,
@@ -402,8 +411,8 @@ def compare_with_baseline(
     """The comparison of replies with a recorded release; without metrics, by those that the release was scored by."""
     if not origins:
         raise CallError("baseline needs replies to compare with it: expected at least one file")
-    old = baseline_of(baseline)
-    metrics = choose(old.table.metrics) if chosen is None else chosen
+    old = release_at(baseline)
+    metrics = choose_metrics(old.table.metrics) if chosen is None else chosen
     label = labels_of(origins[:1])[0]
     name = label if label != old.name else f"{label} (new)"
     check_comparable(old, name, {each: metric.signature for each, metric in metrics.metrics.items()})
@@ -411,7 +420,8 @@ def compare_with_baseline(
     source = Source(files, fields, on_error, unit=unit)
     new = scored_release(source, name, metrics, **settings)
     named = () if chosen is None else new.table.metrics
-    return compare_releases(old, new, new.table.metrics, primary=primary, margin=margin, named=named)
+    about: Any = {"primary": primary, "margin": margin, "named": named, "allow_doubtful": allow_doubtful}
+    return compare_releases(old, new, new.table.metrics, **about)
 
 
 def check_comparable(old: Release, name: str, signatures: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Mean human scores of whole systems, estimated from automatic scores of all replies and human labels of a few.
+"""Mean ratings of whole systems, estimated from automatic scores of all replies and human labels of a few.
 
 Prediction-powered inference does not trust the metric: the labels correct its bias, and the interval includes the
 uncertainty of that correction. See `stats.prediction_powered`.
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.comparing.verdict import Finding, Outcome, claim, no_worse, outcome_of
-from rejoinder.data.judged import JudgedSet, chosen_dimensions
+from rejoinder.comparing.verdict import Outcome, VerdictFacts, claim, no_worse, outcome_of
+from rejoinder.data.judged import JudgedSet, chosen_dimensions, item_of
 from rejoinder.errors import CallError
 from rejoinder.scoring.table import ScoreTable, json_ready
-from rejoinder.show.text import counted, number_text, p_statement
+from rejoinder.show.text import counted, inflected, number_text, p_statement
 from rejoinder.stats.intervals import rating_limits
 from rejoinder.stats.labels import ChosenLabels, coverage_p_value, weighted_difference, weighted_mean
 from rejoinder.stats.means import Equivalence
@@ -53,8 +53,8 @@ _NAMES_PEOPLE = ("better", "equivalent", "no worse")
 
 
 @dataclass(frozen=True, slots=True)
-class HumanDifference:
-    """The estimated difference between the mean human scores of B and A."""
+class LabelDifference:
+    """The estimated difference between the mean ratings of B and A."""
 
     a: str
     b: str
@@ -66,14 +66,14 @@ class HumanDifference:
     """Whether the difference is smaller than a margin, where one was given."""
 
     @property
-    def settled(self) -> bool:
+    def significant(self) -> bool:
         """Whether the corrected p-value is below .05."""
         return self.p_adjusted < ALPHA
 
     @property
     def better(self) -> str | None:
-        """The system that people would rate above the other; None where that is not settled."""
-        return self.finding.leader if self.outcome == "better" else None
+        """The system that people would rate above the other; None where that is not significant."""
+        return self.facts.leader if self.outcome == "better" else None
 
     @property
     def no_worse(self) -> str | None:
@@ -86,10 +86,10 @@ class HumanDifference:
         return outcome_of(self.p_adjusted, self.equivalence, self.no_worse)
 
     @property
-    def finding(self) -> Finding:
+    def facts(self) -> VerdictFacts:
         """What the sentence is made from."""
         leader = self.b if self.result.interval.estimate > 0 else self.a
-        return Finding(
+        return VerdictFacts(
             a=self.a,
             b=self.b,
             outcome=self.outcome,
@@ -103,7 +103,7 @@ class HumanDifference:
 
     def sentence(self) -> str:
         """The verdict in words."""
-        words = claim(self.finding, "" if self.outcome in _NAMES_PEOPLE else " by people's ratings")
+        words = claim(self.facts, "" if self.outcome in _NAMES_PEOPLE else " by people's ratings")
         needed = f"; {self._needed()}" if self.outcome in ("open", "no worse") else ""
         return f"{words[0].upper()}{words[1:]}{needed}."
 
@@ -119,13 +119,13 @@ class HumanDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class HumanMeans:
-    """The estimated mean human score of each system, and the difference of each pair."""
+class LabelMeans:
+    """The estimated mean rating of each system, and the difference of each pair."""
 
     dimension: str
     predictor: str
     means: Mapping[str, PredictionPowered]
-    differences: tuple[HumanDifference, ...]
+    differences: tuple[LabelDifference, ...]
     notes: tuple[str, ...] = ()
     """What a reader should know, such as replies without a score or too few labels."""
     weighted: bool = False
@@ -148,7 +148,8 @@ class HumanMeans:
                             "p": row.result.p_value,
                             "p_adjusted": row.p_adjusted,
                             "outcome": row.outcome,
-                            "settled": bool(row.settled),
+                            "significant": bool(row.significant),
+                            "settled": bool(row.significant),  # as it was named before 0.2
                             "better": row.better,
                             "no_worse": row.no_worse,
                             "labels_needed": row.labels_needed,
@@ -169,7 +170,7 @@ class HumanMeans:
             if self.weighted
             else "the labelled replies must be a random sample of all:"
         )
-        return f"Estimated mean human scores ({self.dimension}), from the labels and {self.predictor}; {how}"
+        return f"Estimated mean ratings ({self.dimension}), from the labels and {self.predictor}; {how}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +182,8 @@ class RowLabels:
     """None where the labelled examples are a random sample."""
     limits: tuple[float, float] = (-math.inf, math.inf)
     """The ends of the scale of the ratings, as far as they are known."""
+    notes: tuple[str, ...] = ()
+    """Which labels are missing, or are of none of the replies."""
 
 
 def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: str | None) -> tuple[str, RowLabels]:
@@ -196,8 +199,8 @@ def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: s
     }
     labels, used = [], dict.fromkeys(known, 0)
     for example in examples:
-        key = (example.id, example.system)
-        key = key if key in known else (example.id, "")
+        names = ((example.id, example.system), (example.id, ""), (item_of(example.system, example.id), ""))
+        key = next((name for name in names if name in known), names[0])
         if key in used:
             used[key] += 1
         labels.append(known.get(key, (np.nan, np.nan)))
@@ -205,14 +208,26 @@ def labels_by_row(examples: Iterable[Example], labelled: JudgedSet, dimension: s
     if twice is not None:
         raise CallError(f"{labelled.name}: the label of {twice[0]!r} matches several replies: expected a system too")
     if not any(used.values()):
-        raise CallError(f"{labelled.name} labels none of the replies: ids and systems must be equal")
+        raise CallError(
+            f"{labelled.name} labels none of the replies: ids and systems must be equal, or the files those that "
+            "`rejoinder sample` read"
+        )
     values, probabilities = np.array(labels).reshape(-1, 2).T
-    limits = rating_limits(labelled.ratings[wanted[0]])
+    limits, notes = rating_limits(labelled.ratings[wanted[0]]), tuple(_left_out(labelled, used))
     if not labelled.probabilities:
-        return wanted[0], RowLabels(values, limits=limits)
+        return wanted[0], RowLabels(values, limits=limits, notes=notes)
     if np.isnan(probabilities[~np.isnan(values)]).any():
         raise CallError(f"{labelled.name}: only some labels have a probability: expected one for all of them or none")
-    return wanted[0], RowLabels(values, probabilities, limits)
+    return wanted[0], RowLabels(values, probabilities, limits, notes)
+
+
+def _left_out(labelled: JudgedSet, used: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    if labelled.unrated:
+        total = len(labelled) + labelled.unrated
+        yield f"{labelled.unrated:,} of the {total:,} rows of {labelled.name} have no rating: they are left out"
+    if strange := sum(not count for count in used.values()):
+        verb = inflected(strange, "is", "are")
+        yield f"{counted(strange, 'label')} of {labelled.name} {verb} of none of these replies"
 
 
 def human_means(
@@ -222,7 +237,7 @@ def human_means(
     dimension: str,
     predictor: str,
     margin: float | None = None,
-) -> HumanMeans:
+) -> LabelMeans:
     """The estimates for each system and each pair of systems; with a margin, whether they differ by less than it.
 
     Labels without probabilities are a random sample.
@@ -239,12 +254,12 @@ def human_means(
         within = [Equivalence(margin, result.interval, confidence) for result in narrower]
     differences = [
         # Bonferroni's level is the strictest that Holm's correction can ask of a difference.
-        HumanDifference(a, b, result, p, labels_needed(result, alpha=ALPHA / len(pairs)), equivalence)
+        LabelDifference(a, b, result, p, labels_needed(result, alpha=ALPHA / len(pairs)), equivalence)
         for (a, b), result, p, equivalence in zip(pairs, results, adjusted, within, strict=True)
     ]
     means = {system: estimator.mean(system) for system in table.system_names}
-    notes = (*_notes(table[predictor], predictor, means), *estimator.notes(predictor))
-    return HumanMeans(dimension, predictor, means, tuple(differences), notes, weighted=given.probabilities is not None)
+    notes = (*given.notes, *_notes(table[predictor], predictor, means), *estimator.notes(predictor))
+    return LabelMeans(dimension, predictor, means, tuple(differences), notes, weighted=given.probabilities is not None)
 
 
 @dataclass(frozen=True)
@@ -297,7 +312,7 @@ class _Estimator:
                 yield (
                     f"{system}: by their probabilities, the {int(has.sum())} labelled replies stand for "
                     f"{float(np.sum(1 / probabilities[has])):,.0f} replies, but there are {len(values):,}: labels are "
-                    "missing or were not chosen with these probabilities, and the estimated human scores may be wrong"
+                    "missing or were not chosen with these probabilities, and the estimated ratings may be wrong"
                 )
 
 
@@ -354,7 +369,7 @@ def _selection_notes(sides: Mapping[str, LabelledScores], predictor: str) -> Ite
             yield (
                 f"{system}: the labelled replies have a mean {predictor} of {number_text(labelled)}, the others of "
                 f"{number_text(others)} ({p_statement(p_value)}): they are not a random sample, and the estimated "
-                "human scores may be wrong"
+                "ratings may be wrong"
             )
 
 

@@ -11,15 +11,16 @@ from typing import Annotated, Any, overload
 
 import numpy as np
 
-from rejoinder.comparing.preferences import Pair, Preferences, ranked_preferences, rate_text
+from rejoinder.comparing.preferences import PreferencePair, Preferences, ranked_preferences, rate_text
 from rejoinder.comparing.systems import join_systems
+from rejoinder.comparing.verdict import FailIf, Gate
 from rejoinder.data.judged import Preference, context_key
 from rejoinder.data.records import FieldMap, Fields
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.judge.asking import Answer as JudgeAnswer
-from rejoinder.judge.asking import Question
-from rejoinder.judge.cost import CostPlan, Plan
+from rejoinder.judge.asking import EndpointAnswer as JudgeAnswer
+from rejoinder.judge.asking import JudgeQuestion
+from rejoinder.judge.cost import AskingPlan, CostPlan
 from rejoinder.judge.judge import Judge, family_notes, name_host
 from rejoinder.judge.prompt import letter_masses, pair_messages
 from rejoinder.options import (
@@ -38,7 +39,7 @@ from rejoinder.options import (
 from rejoinder.registry import load
 from rejoinder.scoring.run import judges_limited
 from rejoinder.scoring.table import json_ready
-from rejoinder.show.document import Answer, Document, Result, Say
+from rejoinder.show.document import Document, Result, Say, VerdictText
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import counted, share_text
 from rejoinder.stats.intervals import Interval
@@ -91,7 +92,7 @@ def preferred(judge: Judge, pairs: Sequence[AskedPair]) -> list[PairVerdict]:
     return [verdict for verdict in found if verdict is not None]
 
 
-def planned_pairs(judge: Judge, pairs: Sequence[AskedPair]) -> Plan:
+def planned_pairs(judge: Judge, pairs: Sequence[AskedPair]) -> AskingPlan:
     """What judging the pairs would send."""
     asked = [pair for pair in pairs if _without_asking(*pair) is None]
     return judge.asker.planned([one for pair in asked for one in _questions(judge, pair)])
@@ -105,11 +106,11 @@ def _without_asking(a: Example, b: Example) -> PairVerdict | None:
     return PairVerdict("tie") if a.response.strip() == b.response.strip() else None
 
 
-def _questions(judge: Judge, pair: AskedPair) -> list[Question]:
+def _questions(judge: Judge, pair: AskedPair) -> list[JudgeQuestion]:
     """Both orders."""
     a, b = pair
     shown = [pair_messages(judge.rubric_read, *order, references=judge.shows_references) for order in ((a, b), (b, a))]
-    return [Question(tuple(messages), _LETTER_TOKENS) for messages in shown]
+    return [JudgeQuestion(tuple(messages), _LETTER_TOKENS) for messages in shown]
 
 
 def _masses(answer: JudgeAnswer) -> list[float] | None:
@@ -155,7 +156,7 @@ def prefer(
     *preferences: Annotated[
         Any,
         Option(
-            "judgements of pairs of replies: records with the systems `a` and `b`, the `winner` (a system's name, "
+            "preferences between two replies: records with the systems `a` and `b`, the `winner` (a system's name, "
             "'tie' or 'both bad'), and optionally context, context_id, rater, response_a, response_b; with --judge, "
             "the replies of two or more systems",
             many="+",
@@ -198,7 +199,7 @@ def prefer(
     """Rank the systems of pairwise preferences: a file, a frame or records with `a`, `b` and `winner`.
 
     `model` is "davidson", which has a parameter for ties, or "bradley-terry", where a tie is half a win for each.
-    Intervals resample contexts (`context_id`, else equal context text; without contexts, single judgements).
+    Intervals resample contexts (`context_id`, else equal context text; without contexts, single preferences).
 
     With a `judge`, the systems are those of two or more files, lists or frames of replies, or of one that holds several
     systems, and the judge says which of two replies to the same context (`context_id`, else equal context text;
@@ -332,7 +333,7 @@ def flips_of(pairs: Sequence[AskedPair], verdicts: Sequence[PairVerdict], seed: 
 
 
 MANY_FLIPS = 0.3
-"""The flip rate from which on the verdict has a warning. A judge that answers at random with A or B flips half."""
+"""The flip rate from which on the verdict has a note. A judge that answers at random with A or B flips half."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +377,10 @@ class PairwisePreferences(Result):
 
     @cached_property
     def better(self) -> str | None:
-        """The system that the judge prefers significantly to every other one; None if there is none."""
+        """The system that the judge prefers significantly to every other one; None if there is none, or if the judge
+        contradicts itself too often."""
+        if not self.decided:
+            return None
         best, *rest = (row.system for row in self.ranked.systems)
         pairs = [self.ranked.pair(best, other) for other in rest]
         return best if all(pair is not None and pair.significant for pair in pairs) else None
@@ -386,12 +390,18 @@ class PairwisePreferences(Result):
         """The answer, and what limits it."""
         said = self.ranked.said(f"The judge {self.judge} prefers")
         if self.flips is not None and self.flips.rate.estimate >= MANY_FLIPS:
-            said.append(
-                f"The judge contradicts itself in {share_text(self.flips.rate.estimate)} of pairs when the replies "
-                "change places: its preferences mean little."
-            )
+            share = share_text(self.flips.rate.estimate)
+            what = f"the judge contradicts itself in {share} of pairs when the replies change places"
+            said.insert(0, f"Not decided: {what}, so that its preferences mean little.")
         said.append("This is the judge's preference; only labels by people show whether they agree.")
         return said
+
+    def gate(self, fail_if: FailIf, *, baseline: str) -> Gate:
+        """As `Preferences.gate`; not decided where the judge contradicts itself too often."""
+        found = self.ranked.gate(fail_if, baseline=baseline)
+        if self.ranked.decided and not self.decided:
+            return Gate(fail_if, passed=False, reason=self.sentences[1], decided=False)
+        return replace(found, reason=self.sentences[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -424,13 +434,13 @@ class PairwisePreferences(Result):
         if self.unusable:
             said.append(Say([f"{counted(self.unusable, 'pair')} left out: an answer could not be used."], fit=False))
         panel = IntervalPanel("Strength by the judge", tuple((row.system, row.strength) for row in self.ranked.systems))
-        blocks = [Answer(self.sentences, panel, fit=False), *said, *self.ranked.blocks()]
+        blocks = [VerdictText(self.sentences, panel, fit=False), *said, *self.ranked.blocks()]
         return replace(
             ranked, title=f"Preferences of {self.judge}", blocks=blocks, signatures={self.judge: self.signature}
         )
 
 
-def _two_systems(pair: Pair) -> Say:
+def _two_systems(pair: PreferencePair) -> Say:
     counts = f"{pair.wins} wins, {pair.ties} ties, {pair.losses} losses"
     said = [f"{pair.b} wins against {pair.a}: {rate_text(pair.win_rate)} (ties count half; {counts})."]
     if pair.controlled is not None:

@@ -14,13 +14,13 @@ import numpy as np
 
 from rejoinder._version import __version__
 from rejoinder.arrays import Floats, Ints
+from rejoinder.comparing.verdict import FailIf, Gate
 from rejoinder.data.judged import Preference, PreferenceSource, context_key
 from rejoinder.data.records import Fields
-from rejoinder.errors import DataError, listed
+from rejoinder.errors import CallError, DataError, UnknownNameError, listed
 from rejoinder.options import OnError
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.document import (
-    Answer,
     Block,
     Cell,
     Column,
@@ -30,6 +30,8 @@ from rejoinder.show.document import (
     Say,
     Share,
     Table,
+    VerdictText,
+    renamed,
 )
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import counted, interval_text, p_statement, share_text
@@ -60,25 +62,25 @@ def ranked_preferences(
 ) -> Preferences:
     """The systems of pairwise preferences, ranked: `prefer` without a judge."""
     with closing(PreferenceSource(origin, fields, on_error)) as source:
-        judgements = list(source.preferences())
+        preferences = list(source.preferences())
         name, skipped = source.name, tuple(str(error) for error in source.skipped.values())
-    if not judgements:
+    if not preferences:
         raise DataError("has no preferences: expected at least one", file=name)
-    return _Judgements(judgements, seed, resamples).report(name, model, skipped)
+    return _PreferenceArrays(preferences, seed, resamples).report(name, model, skipped)
 
 
-class _Judgements:
-    """The preferences as arrays, one row per judgement."""
+class _PreferenceArrays:
+    """The preferences as arrays, one row per preference."""
 
-    def __init__(self, judgements: Sequence[Preference], seed: int, resamples: int) -> None:
-        self.judgements, self.seed, self.resamples = judgements, seed, resamples
-        self.systems = sorted({name for judgement in judgements for name in (judgement.a, judgement.b)})
+    def __init__(self, preferences: Sequence[Preference], seed: int, resamples: int) -> None:
+        self.preferences, self.seed, self.resamples = preferences, seed, resamples
+        self.systems = sorted({name for preference in preferences for name in (preference.a, preference.b)})
         place = {system: number for number, system in enumerate(self.systems)}
-        self.first: Ints = np.array([place[judgement.a] for judgement in judgements], np.int64)
-        self.second: Ints = np.array([place[judgement.b] for judgement in judgements], np.int64)
-        self.outcomes: Ints = np.array([_OUTCOMES.get(judgement.outcome, TIE) for judgement in judgements], np.int64)
+        self.first: Ints = np.array([place[preference.a] for preference in preferences], np.int64)
+        self.second: Ints = np.array([place[preference.b] for preference in preferences], np.int64)
+        self.outcomes: Ints = np.array([_OUTCOMES.get(preference.outcome, TIE) for preference in preferences], np.int64)
         codes: dict[tuple[object, ...], int] = {}
-        keys = [context_key(judgement.example) for judgement in judgements]
+        keys = [context_key(preference.example) for preference in preferences]
         self.contexts: Ints = np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
         self.has_contexts = any(key[0] != "id" for key in keys)
 
@@ -101,11 +103,11 @@ class _Judgements:
             model=model,
             systems=tuple(ranked),
             pairs=tuple(self._pair(a, b, duel) for (a, b), duel in duels.items()),
-            judgements=len(self.judgements),
+            count=len(self.preferences),
             contexts=contests.n_contexts,
-            raters=len({judgement.rater for judgement in self.judgements if judgement.rater}),
+            raters=len({preference.rater for preference in self.preferences if preference.rater}),
             ties=int((self.outcomes == TIE).sum()),
-            both_bad=sum(judgement.outcome == "both bad" for judgement in self.judgements),
+            both_bad=sum(preference.outcome == "both bad" for preference in self.preferences),
             tie_strength=float(np.exp(log_ties[0])),
             with_prior=with_prior,
             notes=self._notes(),
@@ -137,7 +139,7 @@ class _Judgements:
             int(mine.sum()) - wins - tied,
         )
 
-    def _pair(self, a: int, b: int, duel: Duel) -> Pair:
+    def _pair(self, a: int, b: int, duel: Duel) -> PreferencePair:
         won, rows = self._wins(a, b)
         contexts = self.contexts[rows]
         rate = (
@@ -145,7 +147,7 @@ class _Judgements:
             if rows.size
             else Interval(np.nan, np.nan, np.nan)
         )
-        return Pair(
+        return PreferencePair(
             self.systems[a],
             self.systems[b],
             rate,
@@ -160,7 +162,7 @@ class _Judgements:
 
     def _controlled(self, system: int, won: Floats, rows: Ints) -> LengthControlled | None:
         """The win rate at equal lengths, where the texts of enough replies are known."""
-        found = [self.judgements[row].responses for row in rows]
+        found = [self.preferences[row].responses for row in rows]
         known = np.array([replies is not None for replies in found], np.bool_)
         if known.sum() < FEWEST_WITH_LENGTHS:
             return None
@@ -173,11 +175,11 @@ class _Judgements:
     def _notes(self) -> tuple[str, ...]:
         notes = []
         if not self.has_contexts:
-            notes.append("the records have no contexts, so judgements are taken as independent of each other")
-        raters = Counter(judgement.rater for judgement in self.judgements if judgement.rater)
-        if raters and raters.most_common(1)[0][1] > len(self.judgements) / 2 > 1:
+            notes.append("the records have no contexts, so preferences are taken as independent of each other")
+        raters = Counter(preference.rater for preference in self.preferences if preference.rater)
+        if raters and raters.most_common(1)[0][1] > len(self.preferences) / 2 > 1:
             notes.append(
-                f"one rater gave {raters.most_common(1)[0][1]} of the {len(self.judgements)} judgements; intervals "
+                f"one rater gave {raters.most_common(1)[0][1]} of the {len(self.preferences)} preferences; intervals "
                 "cover the choice of contexts, not that of raters"
             )
         return tuple(notes)
@@ -213,7 +215,7 @@ class RankedSystem:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PreferencePair:
     """Two systems of one component; wins, losses and differences are those of b."""
 
     a: str
@@ -243,8 +245,9 @@ class Preferences(Result):
     name: str
     model: str
     systems: tuple[RankedSystem, ...]
-    pairs: tuple[Pair, ...]
-    judgements: int
+    pairs: tuple[PreferencePair, ...]
+    count: int
+    """How many preferences there are."""
     contexts: int
     raters: int
     ties: int
@@ -258,11 +261,17 @@ class Preferences(Result):
     resamples: int = 0
 
     @property
+    def judgements(self) -> int:
+        """The number of preferences, as it was named before 0.2."""
+        renamed("judgements", "count")
+        return self.count
+
+    @property
     def components(self) -> int:
         """Into how many parts the systems fall that were never compared with each other."""
         return len({system.component for system in self.systems})
 
-    def pair(self, a: str, b: str) -> Pair | None:
+    def pair(self, a: str, b: str) -> PreferencePair | None:
         """The pair of two systems, in either order."""
         return next((pair for pair in self.pairs if {pair.a, pair.b} == {a, b}), None)
 
@@ -270,6 +279,23 @@ class Preferences(Result):
     def sentences(self) -> list[str]:
         """The answer, and what limits it."""
         return self.said("People prefer")
+
+    def gate(self, fail_if: FailIf, *, baseline: str) -> Gate:
+        """Whether the system that is compared with `baseline` passes as a check, as in `Comparison.gate`.
+
+        worse: it fails if the baseline is significantly stronger, or nothing could be tested. not-better: it fails
+        unless it is significantly stronger itself.
+        """
+        names = [row.system for row in self.systems]
+        if baseline not in names:
+            raise UnknownNameError("baseline", baseline, names)
+        if len(names) != 2:
+            raise CallError(f"a check needs a baseline and a candidate: expected two systems, found {len(names)}")
+        pair = self.pair(*names)
+        tested = pair is not None and not math.isnan(pair.p_adjusted)
+        better = names[0] if pair is not None and pair.significant else None
+        passed = tested and better != baseline if fail_if == "worse" else better not in (None, baseline)
+        return Gate(fail_if, passed, self.sentences[0])
 
     @property
     def decided(self) -> bool:
@@ -322,25 +348,25 @@ class Preferences(Result):
             )
 
     def document(self) -> Document:
-        """How many judgements there are, the ranking, and win rates."""
+        """How many preferences there are, the ranking, and win rates."""
         panel = IntervalPanel(
             "Strength (log-odds of beating the average system)",
             tuple((row.system, row.strength) for row in self.systems),
         )
         return Document(
             "Preferences",
-            [Answer(self.sentences, panel, fit=False), *self.blocks()],
+            [VerdictText(self.sentences, panel, fit=False), *self.blocks()],
             question="Which system is preferred?",
-            counts=[(self.judgements, "judgement", "judgements"), (self.contexts, "context", "contexts")],
+            counts=[(self.count, "preference", "preferences"), (self.contexts, "context", "contexts")],
             seed=self.seed,
             resamples=self.resamples,
         )
 
     def blocks(self) -> Iterator[Block]:
         """The same without the verdict."""
-        counts = [counted(self.judgements, "judgement"), counted(self.contexts, "context")]
+        counts = [counted(self.count, "preference"), counted(self.contexts, "context")]
         counts += [counted(self.raters, "rater")] if self.raters else []
-        counts.append(f"{share_text(self.ties / self.judgements)} ties")
+        counts.append(f"{share_text(self.ties / self.count)} ties")
         yield Say([f"{', '.join(counts)}; {_MODEL_NAMES[self.model]}"], fit=False)
         for _, members in groupby(self.systems, key=lambda row: row.component):
             rows = list(members)
@@ -357,7 +383,8 @@ class Preferences(Result):
             "data": self.name,
             **self.answer,
             "model": self.model,
-            "judgements": self.judgements,
+            "preferences": self.count,
+            "judgements": self.count,  # as it was named before 0.2
             "contexts": self.contexts,
             "raters": self.raters,
             "ties": self.ties,
@@ -415,7 +442,7 @@ def _ranking(systems: list[RankedSystem]) -> Table:
     return Table(["system", "group", strength, "win rate", "wins", "ties", "losses"], rows, fit=False)
 
 
-def _at_equal_lengths(pairs: list[Pair]) -> Table:
+def _at_equal_lengths(pairs: list[PreferencePair]) -> Table:
     rows = [
         [f"{pair.b} against {pair.a}", Share(found.win_rate), rate_text(found.controlled), found.length_effect]
         for pair in pairs
@@ -435,7 +462,7 @@ def _turned(rate: Interval) -> Interval:
     return Interval(1 - rate.estimate, 1 - rate.high, 1 - rate.low)
 
 
-def _pair_dict(pair: Pair) -> dict[str, Any]:
+def _pair_dict(pair: PreferencePair) -> dict[str, Any]:
     controlled = pair.controlled
     return {
         "a": pair.a,
@@ -452,7 +479,8 @@ def _pair_dict(pair: Pair) -> dict[str, Any]:
             **asdict(controlled.controlled),
             "win_rate": controlled.win_rate,
             "length_effect": controlled.length_effect,
-            "judgements": controlled.n,
+            "preferences": controlled.n,
+            "judgements": controlled.n,  # as it was named before 0.2
         }
         if controlled
         else None,

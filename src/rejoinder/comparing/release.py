@@ -1,4 +1,4 @@
-"""The scores of one release: a score file with meta data, whose rows also say which context they belong to.
+"""The scores of one release: a score file with metadata, whose rows also say which context they belong to.
 
 No text is stored. A context is a hash of its `context_id`, else of context and references, as `compare` pairs replies;
 a dialogue is a hash too. So the replies of a later release can be paired with these scores.
@@ -14,14 +14,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rejoinder.data.contexts import GroupFinder, context_key
+from rejoinder.data.contexts import GroupFinder, pairing_key
 from rejoinder.data.files import rows_of_file
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError
 from rejoinder.folders.outputs import temporary_beside
 from rejoinder.scoring.run import LocalRun, judges_limited
-from rejoinder.scoring.score import Choice
-from rejoinder.scoring.score_file import metadata_of, publish_scores, read_scores
+from rejoinder.scoring.score import MetricChoice
+from rejoinder.scoring.score_file import metadata_of, publish_scores, read_score_file
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.types import Example
 
@@ -38,13 +38,13 @@ class Release:
     """A hash of each reply's context."""
     dialogues: Sequence[str]
     """A hash of each reply's dialogue; "" where it belongs to none."""
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
     """Messages about records that could not be read and were skipped."""
 
 
 def scored_release(
-    source: Source, name: str, chosen: Choice, *, max_cost: float | None = None, **settings: Any
+    source: Source, name: str, chosen: MetricChoice, *, max_cost: float | None = None, **settings: Any
 ) -> Release:
     """The release whose replies a source has, scored now; `settings` are those of a LocalRun."""
     keys = _KeyFinder()
@@ -55,9 +55,9 @@ def scored_release(
     with judges_limited(run.metrics.values(), max_cost, quiet=run.quiet):
         table = _named(run.score(), name)
     moment = datetime.now(UTC).isoformat(timespec="milliseconds")
-    meta = {**run.meta(table), "release": name, "recorded": moment}
+    metadata = {**run.metadata(table), "release": name, "recorded": moment}
     skipped = tuple(map(str, source.skipped.values()))
-    return Release(name, moment, table, keys.contexts, keys.labelled(), meta, skipped)
+    return Release(name, moment, table, keys.contexts, keys.labelled(), metadata, skipped)
 
 
 def _named(table: ScoreTable, name: str) -> ScoreTable:
@@ -80,7 +80,7 @@ class _KeyFinder(GroupFinder):
         """Take examples into account."""
         kept = list(examples)
         super().add(kept)
-        self.contexts += [_hash(context_key(example)) for example in kept]
+        self.contexts += [_hash(pairing_key(example)) for example in kept]
         self._named += [_hash(example.dialogue_id) if example.dialogue_id else "" for example in kept]
 
     def labelled(self) -> list[str]:
@@ -101,7 +101,7 @@ def _hash(key: object) -> str:
 
 
 def write_release(release: Release, path: Path) -> None:
-    """Write the scores and, next to them, their meta data."""
+    """Write the scores and, next to them, their metadata."""
     columns = {label: column.tolist() for label, column in release.table.columns.items()}
     with temporary_beside(path) as rows:
         with rows.open("w", encoding="utf-8", newline="\n") as file:
@@ -114,7 +114,7 @@ def write_release(release: Release, path: Path) -> None:
                 keys = {"context_id": context, **({"dialogue_id": dialogue} if dialogue else {})}
                 row = {"id": identifier, "system": release.name, **keys, "scores": scores}
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        publish_scores(rows, path, release.meta, tuple(columns))
+        publish_scores(rows, path, release.metadata, tuple(columns))
 
 
 def is_release(path: Path) -> bool:
@@ -124,11 +124,11 @@ def is_release(path: Path) -> bool:
 
 def read_release(path: Path) -> Release:
     """The release that a file holds."""
-    meta = metadata_of(path)[0]
-    name, recorded = meta.get("release"), meta.get("recorded")
+    metadata = metadata_of(path)[0]
+    name, recorded = metadata.get("release"), metadata.get("recorded")
     if not isinstance(name, str) or not isinstance(recorded, str):
         raise DataError("is not a release: expected a file that `rejoinder history --add` wrote", file=str(path))
-    table = read_scores(path)
+    table = read_score_file(path)
     contexts: list[str] = []
     dialogues: list[str] = []
     for line, record in rows_of_file(path, str(path)):
@@ -139,7 +139,7 @@ def read_release(path: Path) -> Release:
         dialogues.append(dialogue)
     if table.system_names != (name,):
         raise DataError(f"has other systems than {name!r}: expected the scores of one release", file=str(path))
-    return Release(name, recorded, table, contexts, dialogues, meta)
+    return Release(name, recorded, table, contexts, dialogues, metadata)
 
 
 def _keys_of(record: Any) -> tuple[Any, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from array import array
 from collections import Counter
@@ -25,7 +24,7 @@ from rejoinder.folders.outputs import paths_of
 from rejoinder.options import OnError, fitting, one_or_more
 from rejoinder.scoring.parts import PartsFolder, joined_parts
 from rejoinder.scoring.reliability import Doubts
-from rejoinder.scoring.score import Choice, Metrics
+from rejoinder.scoring.score import MetricChoice, Metrics
 from rejoinder.scoring.score_file import doubts_of, metadata_of, range_of
 from rejoinder.scoring.table import ScoreTable, interval_columns
 from rejoinder.types import Example
@@ -72,10 +71,7 @@ def join_systems(
 
     A folder or pattern of several files that name no system has one system per file.
     """
-    joined, seen = join(opened(origins), labels_of(origins), quiet=quiet)
-    if len(origins) == 1 and len(joined.files) > 1 and joined.names[0].keys() == {""}:
-        names = list(map(str, joined.files))
-        joined, seen = join(opened(names), labels_of(names), quiet=quiet)
+    joined, seen = named_systems(origins, opened, quiet=quiet)
     if len(seen.systems) < 2:
         raise CallError(
             f"compare needs at least two systems, found only {seen.systems[0]!r}: expected one file per system, or a "
@@ -84,19 +80,29 @@ def join_systems(
     return joined, seen
 
 
+def named_systems(
+    origins: Sequence[Any], opened: Callable[[Sequence[Any]], Sequence[Source]], *, quiet: bool = True
+) -> tuple[JoinedSources, Survey]:
+    """The replies of some files, folders or collections, with the names that their systems have in a comparison."""
+    joined, seen = join(opened(origins), labels_of(origins), quiet=quiet)
+    if len(origins) == 1 and len(joined.files) > 1 and joined.names[0].keys() == {""}:
+        names = list(map(str, joined.files))
+        joined, seen = join(opened(names), labels_of(names), quiet=quiet)
+    return joined, seen
+
+
 def join(sources: Sequence[Source], labels: Sequence[str], *, quiet: bool = True) -> tuple[JoinedSources, Survey]:
     """Several sources as one, checked, and a survey of them. A system keeps its name unless another source has it."""
-    seen = [survey(source, quiet=quiet, others=True) for source in sources]
+    seen = [survey(source, quiet=quiet, digest=False, others=True) for source in sources]
     lacking = set.intersection(*(set(one.lacking) for one in seen))
     refuse_lacking(sources[0].given.by, lacking, sources)
     names = unique_names([one.systems for one in seen], labels)
-    count, earlier, digest, has = 0, 0, hashlib.blake2b(digest_size=16), Counter[str]()
+    count, earlier, has = 0, 0, Counter[str]()
     for one in seen:
         count, earlier = count + one.count, earlier + one.earlier
-        digest.update(one.digest.encode())
         has.update(one.has)
     systems = tuple(chain.from_iterable(map(dict.values, names)))
-    joined = Survey(count, digest.hexdigest(), dict(has), systems, earlier=earlier)
+    joined = Survey(count, "", dict(has), systems, earlier=earlier)
     return JoinedSources(tuple(sources), names), joined
 
 
@@ -167,7 +173,7 @@ class _TableSource(Source):
 
 def read_score_table(
     origin: Any,
-    metrics: Metrics | Choice | None,
+    metrics: Metrics | MetricChoice | None,
     fields: FieldMap,
     pair_by: str | None,
     cluster: str | None,
@@ -200,18 +206,18 @@ def read_score_table(
         raise DataError("has only one system: expected at least two to compare", file=source.name)
     columns, notes = _numbers(source, _named(metrics))
     ours = results is None and str(origin) != "-"
-    meta = _metadata(source.files if ours else (), columns)
-    known = {label: values for label, values in meta["ranges"].items() if label in columns}
+    metadata = _metadata(source.files if ours else (), columns)
+    known = {label: values for label, values in metadata["ranges"].items() if label in columns}
     table = ScoreTable(
         scores=columns,
-        signatures={label: meta["signatures"].get(label, label) for label in columns},
+        signatures={label: metadata["signatures"].get(label, label) for label in columns},
         system_names=tuple(systems),
         system_of=np.frombuffer(codes, np.int32),
         ids=ids,
         ranges={label: range_of(ends) for label, ends in known.items()},
-        higher_is_better=meta["higher_is_better"],
+        higher_is_better=metadata["higher_is_better"],
         notes=notes,
-        doubts={label: systems for label, systems in meta["doubts"].items() if label in columns},
+        doubts={label: systems for label, systems in metadata["doubts"].items() if label in columns},
         grouping=_of_items(finder.found()) if not by_context else finder.found(),
         seed=seed,
         resamples=resamples,
@@ -225,14 +231,14 @@ def _metadata(files: Iterable[Path], columns: Collection[str]) -> dict[str, dict
     doubts: dict[str, Doubts] = {}
     said_by: dict[str, Path] = {}
     for file in files:
-        meta, _ = metadata_of(file)
-        for label, signature in meta.get("signatures", {}).items():
+        metadata, _ = metadata_of(file)
+        for label, signature in metadata.get("signatures", {}).items():
             if label in columns and label in said_by:
                 check_equal_signatures(label, {said_by[label]: found["signatures"][label], file: signature})
             said_by.setdefault(label, file)
         for key, known in found.items():
-            known |= meta.get(key, {})
-        for label, systems in doubts_of(meta):
+            known |= metadata.get(key, {})
+        for label, systems in doubts_of(metadata):
             doubts[label] = {**doubts.get(label, {}), **systems}
     return {**found, "doubts": doubts}
 
@@ -253,7 +259,9 @@ def _difference(signature: str, other: str) -> str:
     return shortened(parts[0] if parts else signature, 60)
 
 
-def _parts_table(folders: Sequence[Path], metrics: Metrics | Choice | None, *, seed: int, resamples: int) -> ScoreTable:
+def _parts_table(
+    folders: Sequence[Path], metrics: Metrics | MetricChoice | None, *, seed: int, resamples: int
+) -> ScoreTable:
     """The table of folders that `score --engine ray` wrote."""
     opened = [PartsFolder(path) for path in folders]
     names = unique_names([folder.complete().systems for folder in opened], labels_of(folders))
@@ -273,7 +281,7 @@ def _of_items(found: Grouping) -> Grouping:
     return replace(found, paired_by="item", unit="item" if found.unit == "context" else found.unit)
 
 
-def _named(metrics: Metrics | Choice | None) -> list[str] | None:
+def _named(metrics: Metrics | MetricChoice | None) -> list[str] | None:
     """The names of the columns that were asked for."""
     if metrics is None:
         return None

@@ -191,14 +191,14 @@ def ranking(
     p_values = np.full((len(means), len(means)), np.nan)
     for pair in pairs:
         a, b = place[pair.a], place[pair.b]
-        p_values[a, b] = p_values[b, a] = pair.p_adjusted if in_order(pair, means[a][1], means[b][1]) else 1.0
+        p_values[a, b] = p_values[b, a] = pair.p_adjusted if follows_means(pair, means[a][1], means[b][1]) else 1.0
     estimates = np.array([mean if higher_is_better else -mean for _, mean in means])
     clusters = significance_clusters(estimates, p_values)
     order = np.argsort(-np.nan_to_num(estimates, nan=-np.inf), kind="stable")
     return Ranking(metric, tuple(Ranked(means[row][0], means[row][1], int(clusters[row])) for row in order.tolist()))
 
 
-def in_order(pair: Pairwise, mean_a: float, mean_b: float) -> bool:
+def follows_means(pair: Pairwise, mean_a: float, mean_b: float) -> bool:
     """Whether the pair's difference has the sign of the difference of the means."""
     return bool(np.sign(pair.difference) == np.sign(mean_b - mean_a))
 
@@ -217,7 +217,7 @@ def ranked_systems(tests: PairTests, verdicts: Sequence[Verdict]) -> Iterator[tu
             continue
         means = None if tests.table.doubt(label) else _ranked_means(tests, label, pairs)
         contradicted = means is not None and any(
-            pair.significant and not in_order(pair, means[pair.a], means[pair.b]) for pair in pairs
+            pair.significant and not follows_means(pair, means[pair.a], means[pair.b]) for pair in pairs
         )
         if means is None or contradicted:
             yield label, None

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rejoinder.errors import CallError
-from rejoinder.scoring.reliability import REMEDY
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import bounds_text, counted, decimals_of, interval_text, p_statement
 from rejoinder.stats.intervals import Interval
@@ -21,7 +20,7 @@ from rejoinder.stats.resampling import ALPHA
 
 if TYPE_CHECKING:
     from rejoinder.comparing.comparison import Comparison
-    from rejoinder.comparing.labels import HumanDifference
+    from rejoinder.comparing.labels import LabelDifference
 
 Outcome = Literal["better", "higher", "equivalent", "no worse", "open", "identical", "too few", "untested", "doubtful"]
 """What a comparison shows.
@@ -127,9 +126,9 @@ class Verdict:
         return Outcomes(shares.losses, shares.ties, shares.wins) if self.higher_is_better is False else shares
 
     @property
-    def finding(self) -> Finding:
+    def facts(self) -> VerdictFacts:
         """What the sentence is made from."""
-        return Finding(
+        return VerdictFacts(
             a=self.a,
             b=self.b,
             outcome=self.outcome,
@@ -176,7 +175,7 @@ class Verdict:
 
     def sentence(self) -> str:
         """The verdict in words."""
-        return sentence(self)
+        return verdict_sentence(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -224,13 +223,13 @@ class Verdict:
         return json_ready(told)
 
 
-def sentence(verdict: Verdict) -> str:
+def verdict_sentence(verdict: Verdict) -> str:
     """The verdict in words, with its numbers and, if it is open, what would settle it."""
-    return f"{verdict.metric}: {claim(verdict.finding)}{needed_text(verdict)}."
+    return f"{verdict.metric}: {claim(verdict.facts)}{needed_text(verdict)}."
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class VerdictFacts:
     """What the comparison of two systems shows, by a metric or by people: all that the words depend on."""
 
     a: str
@@ -278,7 +277,7 @@ _BY_PEOPLE = {
 }
 
 
-def claim(found: Finding, on: str = "") -> str:
+def claim(found: VerdictFacts, on: str = "") -> str:
     """What was found, with the numbers that show it; `on` is where the metric is named: " on bleu"."""
     a, b, outcome = found.a, found.b, found.outcome
     if outcome == "doubtful":
@@ -300,7 +299,7 @@ def claim(found: Finding, on: str = "") -> str:
     return f"{words}{on}{_within(found)}"
 
 
-def _within(found: Finding) -> str:
+def _within(found: VerdictFacts) -> str:
     """How the difference compares with the margin, where one was given and something is shown."""
     margin, outcome = found.equivalence, found.outcome
     if margin is None:
@@ -366,12 +365,13 @@ def gate(comparison: Comparison, fail_if: FailIf) -> Gate:
     """
     pair = _only_pair(comparison)
     if isinstance(pair, Verdict) and pair.outcome == "doubtful":
-        return Gate(fail_if, passed=False, reason=f"{comparison.table.doubt(pair.metric)}. {REMEDY}", decided=False)
+        reason = f"{comparison.table.doubt(pair.metric)}. {comparison.remedy}"
+        return Gate(fail_if, passed=False, reason=reason, decided=False)
     passed = _no_worse(pair, comparison.margin) if fail_if == "worse" else _better(pair)
     return Gate(fail_if, passed, _reason(pair, passed=passed, fail_if=fail_if))
 
 
-def _only_pair(comparison: Comparison) -> Verdict | HumanDifference:
+def _only_pair(comparison: Comparison) -> Verdict | LabelDifference:
     """The decisive comparison; a CallError where it cannot say which of two systems is better."""
     systems = comparison.table.system_names
     if len(systems) != 2:
@@ -384,7 +384,7 @@ def _only_pair(comparison: Comparison) -> Verdict | HumanDifference:
     return verdict
 
 
-def _no_worse(pair: Verdict | HumanDifference, margin: float | None) -> bool:
+def _no_worse(pair: Verdict | LabelDifference, margin: float | None) -> bool:
     if isinstance(pair, Verdict) and pair.outcome == "identical":
         return True
     if margin is not None:
@@ -392,26 +392,26 @@ def _no_worse(pair: Verdict | HumanDifference, margin: float | None) -> bool:
     return pair.better != pair.a and not _shows_nothing(pair)
 
 
-def _within_margin(pair: Verdict | HumanDifference) -> bool:
+def _within_margin(pair: Verdict | LabelDifference) -> bool:
     """Whether the candidate is shown to be no worse by the margin or more."""
     if isinstance(pair, Verdict):
         return pair.no_worse == pair.b
     return pair.equivalence is not None and pair.equivalence.not_lower
 
 
-def _shows_nothing(pair: Verdict | HumanDifference) -> bool:
+def _shows_nothing(pair: Verdict | LabelDifference) -> bool:
     """Whether there are too few scores or labels for any difference to be significant."""
     if isinstance(pair, Verdict):
         return pair.outcome in ("untested", "too few")
     return math.isnan(pair.p_adjusted)
 
 
-def _better(pair: Verdict | HumanDifference) -> bool:
+def _better(pair: Verdict | LabelDifference) -> bool:
     negligible = pair.equivalence is not None and pair.equivalence.equivalent
     return pair.better == pair.b and not negligible
 
 
-def _reason(pair: Verdict | HumanDifference, *, passed: bool, fail_if: FailIf) -> str:
+def _reason(pair: Verdict | LabelDifference, *, passed: bool, fail_if: FailIf) -> str:
     """The verdict in words, or which interval does not show that the candidate is no worse."""
     found = pair.equivalence
     if passed or fail_if == "not-better" or found is None or pair.better == pair.a or math.isnan(pair.p_adjusted):

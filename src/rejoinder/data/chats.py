@@ -10,10 +10,10 @@ from rejoinder.data.records import (
     FieldError,
     as_list,
     is_missing,
-    kind_of,
     structured,
     text_of,
     text_of_content,
+    type_words,
     value_at,
 )
 from rejoinder.errors import listed, shortened
@@ -21,7 +21,7 @@ from rejoinder.errors import listed, shortened
 # Logs of chat services: requests with their responses, and ShareGPT conversations.
 
 
-Record = dict[str, Any]
+ChatRecord = dict[str, Any]
 
 _REQUEST_NAMES = ("messages", "input", "prompt")
 
@@ -44,7 +44,7 @@ def is_request_log(record: Mapping[str, Any]) -> bool:
     return is_completion(record.get("response")) or ("role" not in record and is_completion(record))
 
 
-def request_log(record: Mapping[str, Any]) -> list[Record]:
+def request_log(record: Mapping[str, Any]) -> list[ChatRecord]:
     """What was asked as messages, with the reply."""
     response = structured(record.get("response"), "response")
     if not is_completion(response):
@@ -58,7 +58,7 @@ def request_log(record: Mapping[str, Any]) -> list[Record]:
     return [
         {
             "id": _first(record.get("id"), record.get("custom_id"), answered.get("id")),
-            "messages": turns_of(asked, "request") if asked else [],
+            "messages": input_messages(asked, "request") if asked else [],
             "response": reply_of(response, "response"),
             "system": _first(request.get("model"), record.get("model"), answered.get("model")),
         }
@@ -74,7 +74,7 @@ def conversation_name(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def sharegpt(record: Mapping[str, Any]) -> list[Record]:
+def sharegpt(record: Mapping[str, Any]) -> list[ChatRecord]:
     """A conversation as messages. Its field `system`, if any, is the system prompt, not the name of a system."""
     name = "conversations" if "conversations" in record else "conversation"
     turns = messages_of(record.get(name), name)
@@ -93,7 +93,7 @@ def _first(*values: Any) -> Any:
 # `generations`, or an object with one of the usual names of a reply.
 
 
-Message = dict[str, Any]
+ChatMessage = dict[str, Any]
 
 ROLES = {
     **dict.fromkeys(("user", "human", "prompter", "humanmessage"), "user"),
@@ -111,13 +111,13 @@ REPLIES = ("output", "answer", "response", "completion", "reply", "result", "tex
 """Names of the reply, in the outputs of a trace."""
 
 
-def messages_of(value: Any, where: str) -> list[Message]:
+def messages_of(value: Any, where: str) -> list[ChatMessage]:
     """A list of messages of any tool as messages with `role` and `content`."""
     value = as_list(structured(value, where))
     if isinstance(value, list | tuple) and len(value) == 1 and isinstance(value[0], list | tuple):
         value = value[0]  # LangChain's batches of one
     if not isinstance(value, list | tuple):
-        raise FieldError(where, f"expected a list of messages, found {kind_of(value)}")
+        raise FieldError(where, f"expected a list of messages, found {type_words(value)}")
     return [_message(item, f"{where}[{place}]") for place, item in enumerate(value)]
 
 
@@ -146,9 +146,9 @@ def _parts(message: Mapping[str, Any]) -> tuple[Any, Any]:
     return message.get("role", message.get("type")), message.get("content", calls)
 
 
-def _message(item: Any, where: str) -> Message:
+def _message(item: Any, where: str) -> ChatMessage:
     if not isinstance(item, Mapping):
-        raise FieldError(where, f"expected a message, found {kind_of(item)}")
+        raise FieldError(where, f"expected a message, found {type_words(item)}")
     role, body = _parts(item)
     if "role" not in item and body is _ABSENT and isinstance(item.get("type"), str):
         return {"role": "tool", "content": None}  # items of OpenAI's responses: reasoning, calls of tools
@@ -159,7 +159,7 @@ def _message(item: Any, where: str) -> Message:
     return {"role": ROLES[role.lower()], "content": body}
 
 
-def turns_of(value: Any, where: str) -> list[Message]:
+def input_messages(value: Any, where: str) -> list[ChatMessage]:
     """The messages that went into a model: a string is one message by the user."""
     value = as_list(structured(value, where))
     if value is None:
@@ -169,16 +169,16 @@ def turns_of(value: Any, where: str) -> list[Message]:
     if isinstance(value, list | tuple):
         return messages_of(value, where)
     if not isinstance(value, Mapping):
-        raise FieldError(where, f"expected what the user said, found {kind_of(value)}")
+        raise FieldError(where, f"expected what the user said, found {type_words(value)}")
     if is_message(value):
         return [_message(value, where)]
     for name in ("messages", "body"):
         if value.get(name) is not None:
-            return turns_of(value[name], f"{where}.{name}")
+            return input_messages(value[name], f"{where}.{name}")
     history = [turn for name in HISTORIES if value.get(name) for turn in messages_of(value[name], f"{where}.{name}")]
     rest = {name: inner for name, inner in value.items() if name not in HISTORIES}
     name = _only_name(rest, QUESTIONS, where, "context")
-    return [*history, *turns_of(rest[name], f"{where}.{name}")]
+    return [*history, *input_messages(rest[name], f"{where}.{name}")]
 
 
 def reply_of(value: Any, where: str) -> str:
@@ -191,7 +191,7 @@ def reply_of(value: Any, where: str) -> str:
     if value is None:
         raise FieldError(where, "is missing: expected the reply")
     if not isinstance(value, Mapping):
-        raise FieldError(where, f"expected the reply, found {kind_of(value)}")
+        raise FieldError(where, f"expected the reply, found {type_words(value)}")
     if is_message(value):
         return _content(_message(value, where), where)
     for name in ("choices", "generations"):
@@ -209,7 +209,7 @@ def _first_choice(value: Any, where: str) -> str:
     while isinstance(value, list | tuple) and value:
         value, where = value[0], f"{where}[0]"
     if not isinstance(value, Mapping):
-        raise FieldError(where, f"expected an object with a message, found {kind_of(value)}")
+        raise FieldError(where, f"expected an object with a message, found {type_words(value)}")
     name = "message" if value.get("message") is not None else "text"
     return reply_of(value.get(name), f"{where}.{name}")
 
@@ -224,7 +224,7 @@ def _last_reply(value: Sequence[Any], where: str) -> str:
     return _content(said[-1], where)
 
 
-def _content(message: Message, where: str) -> str:
+def _content(message: ChatMessage, where: str) -> str:
     if message["content"] is None:
         raise FieldError(f"{where}.content", "is null, as in a call of a tool: expected the reply")
     return text_of_content(message["content"], f"{where}.content")
@@ -248,7 +248,7 @@ def _only_name(value: Mapping[str, Any], usual: Sequence[str], where: str, ours:
 # the calls of models.
 
 
-Importer = Callable[[Mapping[str, Any]], list[Record]]
+Importer = Callable[[Mapping[str, Any]], list[ChatRecord]]
 
 _LANGFUSE_MARKS = {
     *("observations", "traceId", "trace_id", "sessionId", "userId", "htmlPath", "bookmarked", "projectId"),
@@ -315,7 +315,7 @@ def _left_out(record: Mapping[str, Any], only: str, kind: str) -> bool:
     return (only == "roots" and _has_parent(record)) or (only == "calls" and not _is_model_call(record, kind))
 
 
-def _langsmith(record: Mapping[str, Any], *, only: str) -> list[Record]:
+def _langsmith(record: Mapping[str, Any], *, only: str) -> list[ChatRecord]:
     if _left_out(record, only, "run_type"):
         return []
     if _empty(record.get("outputs")):
@@ -325,7 +325,7 @@ def _langsmith(record: Mapping[str, Any], *, only: str) -> list[Record]:
     return [
         {
             "id": record.get("id"),
-            "messages": turns_of(record.get("inputs"), "inputs"),
+            "messages": input_messages(record.get("inputs"), "inputs"),
             "response": reply_of(record["outputs"], "outputs"),
             "system": _first_at(record, _LANGSMITH_MODELS),
             "dialogue_id": _first_at(record, _LANGSMITH_THREADS),
@@ -334,7 +334,7 @@ def _langsmith(record: Mapping[str, Any], *, only: str) -> list[Record]:
     ]
 
 
-def _langfuse(record: Mapping[str, Any], *, only: str) -> list[Record]:
+def _langfuse(record: Mapping[str, Any], *, only: str) -> list[ChatRecord]:
     if _left_out(record, only, "type"):
         return []
     call = _last_call(record) if _empty(record.get("output")) else record
@@ -344,7 +344,7 @@ def _langfuse(record: Mapping[str, Any], *, only: str) -> list[Record]:
     return [
         {
             "id": record.get("id"),
-            "messages": turns_of(None if _empty(call.get("input")) else call["input"], "input"),
+            "messages": input_messages(None if _empty(call.get("input")) else call["input"], "input"),
             "response": reply_of(call["output"], "output"),
             "system": _first_at(call, ("model", "providedModelName")) or _first_at(record, ("version", "release")),
             "dialogue_id": _first_at(record, ("sessionId", "session_id")),

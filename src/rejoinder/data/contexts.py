@@ -74,7 +74,7 @@ def context_keys(example: Example) -> tuple[int, ...]:
     """Hashes that identify an example's context; without a context, its references or else its response identify it."""
     if example.context:
         return _context_keys(example.context, example.references)
-    return (_hash("replies", *sorted(map(bare, example.references or (example.response,)))),)
+    return (_hash("replies", *sorted(map(bare_text, example.references or (example.response,)))),)
 
 
 def context_groups(
@@ -115,24 +115,26 @@ def without_contexts(dialogues: Iterable[Dialogue], examples: Iterable[Example])
     return [dialogue for dialogue in dialogues if tested.isdisjoint(_turn_keys(dialogue))]
 
 
-# Experiments ask for the same examples again in every cell of their grid.
+# Experiments ask for the same examples again in every of their cells.
 @lru_cache(maxsize=1 << 17)
 def _context_keys(context: tuple[str, ...], references: tuple[str, ...]) -> tuple[int, ...]:
-    turns = [bare(turn) for turn in context]
+    turns = [bare_text(turn) for turn in context]
     whole = _hash("context", "".join(turns))
-    ends = [(turns[-2], turns[-1])] if len(turns) > 1 else [(turns[0], bare(reference)) for reference in references]
+    ends = (
+        [(turns[-2], turns[-1])] if len(turns) > 1 else [(turns[0], bare_text(reference)) for reference in references]
+    )
     return whole, *_pair_keys(ends)
 
 
 def _turn_keys(dialogue: Dialogue) -> Iterator[int]:
-    return _pair_keys(pairwise(map(bare, dialogue.turns)))
+    return _pair_keys(pairwise(map(bare_text, dialogue.turns)))
 
 
 def _pair_keys(pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
     return (_hash("turns", *pair) for pair in pairs if len(_bytes("".join(pair))) >= _SHORTEST_PAIR)
 
 
-def bare(text: str) -> str:
+def bare_text(text: str) -> str:
     """A text without case, white space and punctuation, which differ between data sets; a text that has nothing else is
     only trimmed."""
     return unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS) or text.strip()
@@ -174,7 +176,7 @@ def digest_of(values: Iterable[Any]) -> str:
     return digest.hexdigest()
 
 
-# Every cell of an experiment's grid is fitted on the same dialogues, and there may be very many.
+# Every cell of an experiment is fitted on the same dialogues, and there may be very many.
 @lru_cache(maxsize=2)
 def dialogues_digest(dialogues: tuple[Dialogue, ...]) -> str:
     """A hash of the dialogues with their ids and speakers."""
@@ -328,7 +330,7 @@ class GroupFinder:
         """A number for the context and one for the dialogue; 0 where there is no dialogue."""
         dialogue = self.hashed(example.dialogue_id) if example.dialogue_id else 0
         if self.pair_by is None:
-            return self.hashed(context_key(example)), dialogue
+            return self.hashed(pairing_key(example)), dialogue
         value: object = getattr(example, self.pair_by)
         if not value:
             called = self.called or self.pair_by
@@ -375,7 +377,7 @@ class GroupFinder:
         return Grouping(contexts, clusters, unit, found_by=found_by)
 
 
-def context_key(example: Example) -> tuple[object, ...]:
+def pairing_key(example: Example) -> tuple[object, ...]:
     """What replies to one context have in common, where no field was named to pair them by."""
     if example.context_id:
         return ("context_id", example.context_id)

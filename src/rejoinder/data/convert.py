@@ -6,7 +6,7 @@ import csv
 import glob
 import json
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -63,7 +63,7 @@ class Conversion(Result):
 
 
 class _RatedSource(Source):
-    """A source that also remembers the human scores and the split of the example that was read last."""
+    """A source that also remembers the ratings and the split of the example that was read last."""
 
     extra: Mapping[str, Any]
 
@@ -180,25 +180,25 @@ def _hash(*texts: str, size: int) -> bytes:
 
 # Examples to files that can be read again. Texts are written as they are, also to .csv.
 #
-# Lists and human scores are JSON in the formats that have none. The file appears when it is complete.
+# Lists and ratings are JSON in the formats that have none. The file appears when it is complete.
 
 
 SUFFIXES = (".jsonl", ".csv", ".parquet", ".xlsx")
 
-Record = Mapping[str, Any]
+ConvertedRecord = Mapping[str, Any]
 
 _LISTS = ("context", "speakers", "references")
 _COLUMNS = ("id", "system", "dialogue_id", "context_id", *_LISTS, "response", "scores", "split")
 
 
-def example_record(example: Example, extra: Record | None = None) -> dict[str, Any]:
+def example_record(example: Example, extra: ConvertedRecord | None = None) -> dict[str, Any]:
     """The fields that the example has, in the order of the columns, then those of `extra`."""
     values = {name: getattr(example, name, None) for name in _COLUMNS}
     found = {name: list(value) if name in _LISTS else value for name, value in values.items() if value}
     return {**found, "response": example.response, **(extra or {})}
 
 
-def write_records(path: Path, records: Iterable[Record]) -> None:
+def write_records(path: Path, records: Iterable[ConvertedRecord]) -> None:
     """Write records in the format of the file's suffix."""
     if path.suffix == ".jsonl":
         with replacing(path) as file:
@@ -212,17 +212,29 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
             write(temporary, records)
 
 
-def _cells(records: Iterable[Record]) -> Iterator[list[str]]:
+def _cells(records: Iterable[ConvertedRecord]) -> Iterator[list[str]]:
     for record in records:
         values = (record.get(name, "") for name in _COLUMNS)
         yield [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values]
 
 
-def _write_xlsx(path: Path, records: Iterable[Record]) -> None:
+def write_sheet_of(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
+    """Write rows for people to read in a spreadsheet: .xlsx, or .csv with the mark by which Excel knows UTF-8."""
+    cells = ([row[name] for name in columns] for row in rows)
+    if path.suffix == ".csv":
+        with replacing(path) as file:
+            file.write("\ufeff")
+            csv.writer(file, lineterminator="\n").writerows(chain([columns], cells))
+    else:
+        with replacing_file(path) as temporary:
+            write_sheet(temporary, columns, cells)
+
+
+def _write_xlsx(path: Path, records: Iterable[ConvertedRecord]) -> None:
     write_sheet(path, _COLUMNS, _cells(records))
 
 
-def _write_parquet(path: Path, records: Iterable[Record]) -> None:
+def _write_parquet(path: Path, records: Iterable[ConvertedRecord]) -> None:
     import polars as pl
 
     schema: dict[str, Any] = {name: pl.List(pl.String) if name in _LISTS else pl.String for name in _COLUMNS}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from rejoinder.data.files import lines_of_file, rows_of_file
-from rejoinder.data.judged import HumanScores, JudgedSource
+from rejoinder.data.judged import JudgedSource, RatingFields
 from rejoinder.data.opening import unreadable
 from rejoinder.data.records import (
     REPLY_ROLES,
@@ -20,9 +20,9 @@ from rejoinder.data.records import (
     data_error,
     is_missing,
     json_list,
-    kind_of,
     label_of,
     texts_of,
+    type_words,
 )
 from rejoinder.data.source import ErrorPolicy, Source
 from rejoinder.errors import CallError, DataError, NeedsError, listed, shortened
@@ -67,7 +67,7 @@ def dialogue_of(record: Any, number: int, fields: FieldMap | None = None) -> Dia
     """The dialogue in a record; FieldError if it contains none."""
     names = fields or FieldMap()
     if not isinstance(record, dict):
-        raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
+        raise FieldError("", f"expected an object with fields, found {type_words(record)}")
     turns = _texts(record, names.of("turns"))
     if turns is None:
         found = listed(record) or "no fields"
@@ -88,7 +88,7 @@ def _texts(record: dict[str, Any], name: str) -> tuple[str, ...] | None:
     if isinstance(found, str):  # a cell of a table
         found = json_list(found, name)
     if not isinstance(found, list | tuple):
-        raise FieldError(name, f"expected a list of strings, found {kind_of(record[name])}")
+        raise FieldError(name, f"expected a list of strings, found {type_words(record[name])}")
     return texts_of(found, name)
 
 
@@ -122,7 +122,7 @@ class CorpusReader:
         return _some(found, paths, "dialogue")
 
     def judged(self, origin: Any, *, scored: bool = True) -> list[JudgedExample]:
-        """The judged examples of one or more files, of a frame or of an iterable; human scores may be absent unless
+        """The judged examples of one or more files, of a frame or of an iterable; ratings may be absent unless
         they must be `scored`."""
         kind = JudgedSource if scored else _UnscoredSource
         return [item for one in _paths(origin) or [origin] for item in self._judged_of(self._open(kind, one))]
@@ -155,12 +155,12 @@ class CorpusReader:
 
 
 class _UnscoredSource(JudgedSource):
-    """A source whose records may lack human scores."""
+    """A source whose records may lack ratings."""
 
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, JudgedExample):
             return super()._example(record, number)
-        self._judged = HumanScores()
+        self._judged = RatingFields()
         return Source._example(self, record, number)
 
 
@@ -205,7 +205,7 @@ def _dialogue(item: Any, number: int, fields: FieldMap) -> Dialogue:
 
 def _turns(value: Any, name: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
-        raise FieldError(name, f"expected a list of strings, found {kind_of(value)}")
+        raise FieldError(name, f"expected a list of strings, found {type_words(value)}")
     return texts_of(value, name)
 
 
@@ -224,7 +224,7 @@ def sentences_of_file(path: str | Path) -> Iterator[Dialogue]:
 # A context with one reply, and the speaker of each turn of the context.
 
 
-class Pair(NamedTuple):
+class ReplyInContext(NamedTuple):
     """What a reply is judged by: itself and its context."""
 
     context: tuple[str, ...]
@@ -248,9 +248,9 @@ class HasReply(Protocol):
         """The reply."""
 
 
-def pair_of(said: HasReply) -> Pair:
+def pair_of(said: HasReply) -> ReplyInContext:
     """The context, speakers and reply of an example or of a place in a dialogue."""
-    return Pair(said.context, said.speakers, said.response)
+    return ReplyInContext(said.context, said.speakers, said.response)
 
 
 def by_replier(turns: int, speakers: Sequence[str] = ()) -> list[bool]:

@@ -23,7 +23,7 @@ from rejoinder.folders.schema import RepeatedKeyError, json_value, unique_keys
 # An unreadable record is yielded as an error, so that the caller decides whether to stop or to skip it.
 
 
-Row = tuple[int, Any]
+NumberedRow = tuple[int, Any]
 """A line number with a record, or with the DataError that replaces it."""
 
 
@@ -31,7 +31,7 @@ class TableRow(dict[str, str]):
     """A record of a table (CSV, TSV, spreadsheet): every value is a string, lists are JSON, missing values empty."""
 
 
-def rows_of_file(path: Path, name: str) -> Iterator[Row]:
+def rows_of_file(path: Path, name: str) -> Iterator[NumberedRow]:
     """Records of a file, by its suffix: .jsonl, .json, .csv, .tsv, .parquet, .xlsx; text may be gzipped (.gz)."""
     kind = Path(name.lower().removesuffix(".gz")).suffix or ".jsonl"
     if kind in {".parquet", ".pq"}:
@@ -45,7 +45,7 @@ def rows_of_file(path: Path, name: str) -> Iterator[Row]:
     return document_rows(path, name) if is_document(path, kind) else _json_lines(path, name)
 
 
-def rows_after(path: Path, name: str, row: int, offset: int) -> Iterator[Row]:
+def rows_after(path: Path, name: str, row: int, offset: int) -> Iterator[NumberedRow]:
     """Records of a Parquet file or of JSON lines from some row on, numbered as in the whole file.
 
     `offset` is where the row begins in a file of lines (see `line_offsets`).
@@ -120,7 +120,7 @@ def _drain(file: IO[bytes], line: bytes) -> None:
         line = file.readline(LONGEST_LINE)
 
 
-def _json_lines(path: Path, name: str, first: int = 1, offset: int = 0) -> Iterator[Row]:
+def _json_lines(path: Path, name: str, first: int = 1, offset: int = 0) -> Iterator[NumberedRow]:
     for number, line in lines_of_file(path, name, first, offset):
         if isinstance(line, DataError):
             yield number, line
@@ -172,7 +172,7 @@ class _TextLines:
         return text
 
 
-def _records(rows: Iterable[tuple[int, list[str] | DataError]], name: str) -> Iterator[Row]:
+def _records(rows: Iterable[tuple[int, list[str] | DataError]], name: str) -> Iterator[NumberedRow]:
     """Rows of cells as records of strings, with the column names of the first row."""
     header: list[str] | None = None
     for line, cells in rows:
@@ -245,7 +245,7 @@ def _record(header: list[str], cells: list[str], name: str, line: int) -> TableR
     return TableRow(zip(header, cells, strict=True))
 
 
-def _parquet(path: Path, name: str) -> Iterator[Row]:
+def _parquet(path: Path, name: str) -> Iterator[NumberedRow]:
     try:
         path.open("rb").close()
     except OSError as error:

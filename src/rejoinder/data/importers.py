@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from rejoinder.data.chats import (
@@ -21,7 +22,7 @@ from rejoinder.data.chats import (
     request_log,
     sharegpt,
 )
-from rejoinder.data.files import Row, TableRow
+from rejoinder.data.files import NumberedRow, TableRow
 from rejoinder.data.records import (
     ASIDE_ROLES,
     FIELDS,
@@ -51,7 +52,7 @@ from rejoinder.types import Example, Unit
 # count before the usual ones.
 
 
-Sample = Sequence[Mapping[str, Any]]
+RecordSample = Sequence[Mapping[str, Any]]
 
 USUAL = {
     "response": (
@@ -76,7 +77,7 @@ _LABELS = {"system", "dialogue_id", "id"}
 
 
 @dataclass(frozen=True)
-class Columns:
+class FieldColumns:
     """Which of the data's fields are read as ours."""
 
     fields: FieldMap
@@ -86,9 +87,9 @@ class Columns:
     """Fields with a usual name of a system, a context or references that are not read as such."""
 
 
-def columns_of(sample: Sample, name: str, given: FieldMap) -> Columns:
+def columns_of(sample: RecordSample, name: str, given: FieldMap) -> FieldColumns:
     """The fields to read; DataError where two could be meant."""
-    present = list(dict.fromkeys(key for record in sample for key in record))
+    present = list(dict.fromkeys(chain.from_iterable(sample)))
     ours = given.of("response") == "response" and "response" in present
     chat = given.of("messages") in present
     taken = set(given.names.values())
@@ -109,7 +110,7 @@ def columns_of(sample: Sample, name: str, given: FieldMap) -> Columns:
     read = {*taken, *outer, *guessed.values(), *USUAL, "reference"}
     usual = {*USUAL["system"], *USUAL["context"], *USUAL["references"]}
     unused = tuple(key for key in present if key not in read and snake_case(key) in usual)
-    return Columns(FieldMap({**given.names, **guessed}, given.separator, given.by), guessed, unused)
+    return FieldColumns(FieldMap({**given.names, **guessed}, given.separator, given.by), guessed, unused)
 
 
 def snake_case(name: str) -> str:
@@ -118,7 +119,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"[\s\-]+", "_", spaced).lower()
 
 
-def suggestion(sample: Sample, known: Mapping[str, str]) -> str:
+def suggestion(sample: RecordSample, known: Mapping[str, str]) -> str:
     """The options that would name reply and context: the fields with the longest texts, apart from those that are
     known; "" without any."""
     lengths: dict[str, int] = {}
@@ -142,7 +143,7 @@ def _two_meanings(field: str, found: Sequence[str]) -> str:
     return f"has several fields that could be the {field} ({listed(found)}): name the right one, for example {option}"
 
 
-def _fits(key: str, field: str, sample: Sample, ours: bool) -> bool:
+def _fits(key: str, field: str, sample: RecordSample, ours: bool) -> bool:
     """Whether a field has a usual name for ours, and values that ours could have."""
     usual = snake_case(key)
     if usual not in USUAL[field]:
@@ -165,44 +166,51 @@ def _is_identifier(value: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Shape:
+class RecordShape:
     """One kind of record that needs an importer."""
 
     name: str
+    fields: frozenset[str]
+    """Such a record has at least one of these."""
     fits: Callable[[Mapping[str, Any]], bool]
-    importer: Callable[[Sample], tuple[Importer, str]]
+    importer: Callable[[RecordSample], tuple[Importer, str]]
     """For a sample of records: the importer, and a note on what it leaves out."""
     mapping: str
     """What is read from where; {reply} stands for the messages that are replies."""
 
 
 SHAPES = (
-    Shape(
+    RecordShape(
         "requests with responses of a chat service",
+        frozenset({"response", "choices", "body", "object"}),
         is_request_log,
         lambda sample: (request_log, _several_choices(sample)),
         "context from the request, response from the first choice, system from 'model'",
     ),
-    Shape(
+    RecordShape(
         "ShareGPT conversations",
+        frozenset({"conversations", "conversation"}),
         lambda record: bool(conversation_name(record)),
         lambda sample: (sharegpt, "'system' is taken as a system prompt" if _has(sample, "system") else ""),
         "response from {reply}, context from the turns before it, system from 'model'",
     ),
-    Shape(
+    RecordShape(
         "LangSmith runs",
+        frozenset({"inputs"}),
         is_langsmith,
         langsmith_importer,
         "context from 'inputs', response from 'outputs', system from the model's name in 'extra'",
     ),
-    Shape(
+    RecordShape(
         "Langfuse traces",
+        frozenset({"input"}),
         is_langfuse,
         langfuse_importer,
         "context from 'input', response from 'output', system from 'model', 'version' or 'release'",
     ),
-    Shape(
+    RecordShape(
         "traces with an input and an output",
+        frozenset({"input"}),
         is_nested,
         langfuse_importer,
         "context from 'input', response from 'output', system from 'model', 'version' or 'release'",
@@ -213,12 +221,12 @@ _PAGE_NAMES = ("runs", "data", "traces", "observations", "items", "results")
 _NOT_IN_PAGES = {*USUAL["response"], "messages", "turns"}
 
 
-def shape_of(sample: Sample, name: str) -> Shape | None:
+def shape_of(sample: RecordSample, name: str) -> RecordShape | None:
     """The one shape of these records; None where they need no importer, DataError where they differ."""
-    found: dict[str, Shape] = {}
+    found: dict[str, RecordShape] = {}
     plain = 0
     for record in sample:
-        fitting = [shape for shape in SHAPES if shape.fits(record)]
+        fitting = [shape for shape in SHAPES if shape.fields & record.keys() and shape.fits(record)]
         found.update((shape.name, shape) for shape in fitting)
         plain += not fitting
     if len(found) + bool(found and plain) > 1:
@@ -229,19 +237,21 @@ def shape_of(sample: Sample, name: str) -> Shape | None:
 
 def records_of_page(record: Any) -> list[Any]:
     """The records inside one page of an export, such as {"data": [...], "meta": ...}; none where it is no page."""
-    if not isinstance(record, dict) or any(shape.fits(record) for shape in SHAPES):
+    if not isinstance(record, dict):
         return []
-    if any(snake_case(name) in _NOT_IN_PAGES for name in record):
-        return []
-    lists = (record[name] for name in _PAGE_NAMES if isinstance(record.get(name), list))
-    return next((inner for inner in lists if inner and all(isinstance(item, dict) for item in inner)), [])
+    for name in _PAGE_NAMES:
+        inner = record.get(name)
+        if isinstance(inner, list) and inner and all(isinstance(item, dict) for item in inner):
+            own = any(shape.fits(record) for shape in SHAPES) or any(snake_case(one) in _NOT_IN_PAGES for one in record)
+            return [] if own else inner
+    return []
 
 
-def _has(sample: Sample, name: str) -> bool:
+def _has(sample: RecordSample, name: str) -> bool:
     return any(record.get(name) for record in sample)
 
 
-def _several_choices(sample: Sample) -> str:
+def _several_choices(sample: RecordSample) -> str:
     several = any(len(_choices(record)) > 1 for record in sample)
     return "other choices than the first are left out" if several else ""
 
@@ -263,7 +273,7 @@ SAMPLE = 100
 
 
 @dataclass(frozen=True)
-class Reading:
+class RecordMapping:
     """How the records of one file become records of ours."""
 
     fields: FieldMap
@@ -283,7 +293,7 @@ class Reading:
     chats: bool = False
     """Whether records are chats that contain their replies."""
     present: tuple[str, ...] = ()
-    """The fields of the first records, also those inside others, that hold one value."""
+    """The fields of the first records, also those inside others, that hold one value; () unless there are `by`."""
 
     @property
     def ours(self) -> set[str]:
@@ -301,13 +311,13 @@ class Reading:
 
     def rows(
         self,
-        rows: Iterable[Row],
+        rows: Iterable[NumberedRow],
         name: str,
         *,
         unit: Unit = "reply",
         prefix: str = "",
         whole_file: bool = True,
-    ) -> Iterator[Row]:
+    ) -> Iterator[NumberedRow]:
         """The records, imported; an error in place of one that cannot be.
 
         By turn, there is a record per assistant message; `prefix` makes the ids of several files different. In
@@ -365,19 +375,21 @@ class Reading:
 
 
 def _said(imported: dict[str, Any]) -> dict[str, Any]:
-    """What an importer found. Where it found nothing, a field of ours that the record has counts (human scores, for
+    """What an importer found. Where it found nothing, a field of ours that the record has counts (ratings, for
     example), unless its name means something else to the tool."""
     return {name: value for name, value in imported.items() if value is not None or name in {"system", "scores"}}
 
 
-def understand(records: Sequence[Any], name: str, given: FieldMap, *, unit: Unit = "reply") -> Reading:
+def understand(records: Sequence[Any], name: str, given: FieldMap, *, unit: Unit = "reply") -> RecordMapping:
     """How to read a file that begins with these records; DataError where they could mean several things."""
-    inner = [one for record in records for one in records_of_page(record)]
+    inner = [*chain.from_iterable(map(records_of_page, records))]
     reply = "each assistant message" if unit == "turn" else "the last assistant message"
     sample = [one for one in inner or records if isinstance(one, dict)]
     reading = _understood(sample, name, given, reply)
-    present = tuple(dict.fromkeys(path for record in sample for path, _ in values_in(with_objects(record))))
-    return replace(reading, pages=bool(inner), present=present)
+    if given.by:
+        paths = (path for record in sample for path, _ in values_in(with_objects(record)))
+        reading = replace(reading, present=tuple(dict.fromkeys(paths)))
+    return replace(reading, pages=bool(inner)) if inner else reading
 
 
 def with_objects(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -387,9 +399,9 @@ def with_objects(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: structured(value) for name, value in record.items()}
 
 
-def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Reading:
+def _understood(sample: RecordSample, name: str, given: FieldMap, reply: str) -> RecordMapping:
     if not sample:
-        return Reading(given, given)
+        return RecordMapping(given, given)
     shape = None if {"response", "messages"} & given.names.keys() else shape_of(sample, name)
     if shape is not None:
         importer, left_out = shape.importer(sample)
@@ -397,7 +409,7 @@ def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Readi
         imported = _imported(importer, sample)
         notes = (left_out, *_notes_on_messages([one["messages"] for one in imported]))
         mapping = ", ".join([shape.mapping.format(reply=reply), *own])
-        return Reading(
+        return RecordMapping(
             FieldMap({}, given.separator, given.by),
             given,
             importer,
@@ -415,7 +427,7 @@ def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Readi
         guessed = [f"response from {reply}", "context from the messages before it", *guessed]
     kind = "a table" if isinstance(sample[0], TableRow) else "records"
     unnamed = not chats and not any(columns.fields.of("response") in record for record in sample)
-    return Reading(
+    return RecordMapping(
         columns.fields,
         given,
         shape="a chat log with messages" if chats else kind if guessed else OWN_FORMAT,
@@ -426,7 +438,7 @@ def _understood(sample: Sample, name: str, given: FieldMap, reply: str) -> Readi
     )
 
 
-def _imported(importer: Importer, sample: Sample) -> list[dict[str, Any]]:
+def _imported(importer: Importer, sample: RecordSample) -> list[dict[str, Any]]:
     """What the records that can be imported become."""
     found: list[dict[str, Any]] = []
     for record in sample:
@@ -461,7 +473,7 @@ def records_of_turns(record: Mapping[str, Any], unnamed: str, fields: FieldMap) 
     """A record for each assistant message, with the messages before it as its context; their ids end in the turn's
     number, and they share a `dialogue_id`. A chat without an id is called `unnamed`.
 
-    Human scores and references of a turn are those of its message; those of the chat are about the last turn."""
+    Ratings and references of a turn are those of its message; those of the chat are about the last turn."""
     name = fields.of("messages")
     turns = spoken(record[name], name)
     chat = label_of(record.get(fields.of("id")), fields.of("id")) or unnamed

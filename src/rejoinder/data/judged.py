@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Ints
 from rejoinder.data.files import TableRow
-from rejoinder.data.records import FieldError, Fields, as_list, is_missing, kind_of, label_of, text_of
+from rejoinder.data.records import FieldError, Fields, as_list, is_missing, label_of, text_of, type_words
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.folders.schema import RepeatedKeyError, json_value
 from rejoinder.options import OnError
 from rejoinder.stats.raters import row_means, without_outliers
-from rejoinder.types import Example, JudgedExample, Judgement, Scores, Unit
+from rejoinder.types import Example, JudgedExample, Rating, Scores, Unit
 
 # Judged examples: replies with the scores that people gave them.
 #
@@ -29,6 +30,8 @@ from rejoinder.types import Example, JudgedExample, Judgement, Scores, Unit
 # not rated); data with a single dimension may give only the number or the list. `raters` names who gave each score: one
 # list for all dimensions, or an object with a list for each. `probability` is that with which the reply was chosen to
 # be rated. `split` (train, valid, test) and `language` are optional.
+#
+# A sheet that `rejoinder sample` wrote for raters has `item` and `rating` instead of id, system and scores.
 #
 # Ratings may also come as a long table with one row per rating: `id`, `system`, `rater`, `dimension`, `score`, `time`.
 
@@ -38,7 +41,7 @@ ONLY_DIMENSION = "score"
 
 
 @dataclass(frozen=True, slots=True)
-class HumanScores:
+class RatingFields:
     """What a record contains besides the example."""
 
     scores: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -52,18 +55,18 @@ class HumanScores:
 
 
 class JudgedSource(Source):
-    """A source whose records also contain human scores."""
+    """A source whose records also contain ratings."""
 
-    _judged: HumanScores
+    _judged: RatingFields
     unrated = 0
-    """Turns that the last pass left out, because nobody rated them: of a conversation, people often rate some."""
+    """Replies that the last pass left out, because nobody rated them: turns of a conversation, or rows of a sheet."""
 
     def judged(self) -> Iterator[JudgedExample]:
         """The examples with their scores."""
         self.unrated = 0
         for _, _, example in self.numbered():
             found = self._judged
-            if self.unit == "turn" and not found.scores:
+            if not found.scores and self._may_be_unrated:
                 self.unrated += 1
                 continue
             yield JudgedExample(
@@ -76,26 +79,31 @@ class JudgedSource(Source):
                 found.source or self.name,
             )
 
+    @property
+    def _may_be_unrated(self) -> bool:
+        """Whether a record without scores is left out, and not an error."""
+        return self.unit == "turn"
+
     def _example(self, record: Any, number: int) -> Example:
         if isinstance(record, JudgedExample):
             # One that the caller made may have no scores: what learns from systems needs none.
             scores = {} if record.scores == {} else scores_of(record.scores, "scores")
             split = text_of(record.split, "split")
-            self._judged = HumanScores(
+            self._judged = RatingFields(
                 scores, split, record.raters, record.probability, language=record.language, source=record.source
             )
             return super()._example(record.example, number)
         example = super()._example(record, number)
         if isinstance(record, Example):
-            raise FieldError("scores", "is missing: expected human scores with the example")
+            raise FieldError("scores", "is missing: expected ratings with the example")
         name = self.fields.of("scores")
         if self.unit == "turn" and _present(record.get(name)) is None:
-            self._judged = HumanScores()
+            self._judged = RatingFields()
             return example
         if record.get(name) is None:
-            raise FieldError(name, f"is missing: expected human scores{_elsewhere(record)}")
+            raise FieldError(name, f"is missing: expected ratings{_elsewhere(record)}")
         scores = scores_of(record.get(name), name)
-        self._judged = HumanScores(
+        self._judged = RatingFields(
             scores,
             self._label(record, "split"),
             raters_of(record.get(self.fields.of("raters")), self.fields.of("raters"), scores),
@@ -110,19 +118,46 @@ class JudgedSource(Source):
 
 
 _OTHER_NAMES = ("human", "human_score", "human_scores", "rating", "ratings", "label", "labels", "score", "overall")
-"""Names under which others keep human scores."""
+"""Names under which others keep ratings."""
 
 
 def _elsewhere(record: Mapping[str, Any]) -> str:
-    """How to read human scores from a field of another name, where the record has one."""
+    """How to read ratings from a field of another name, where the record has one."""
     found = next((name for name in _OTHER_NAMES if name in record and not is_missing(record[name])), None)
     return "" if found is None else f"; if {found!r} has them, use --field scores={found} (fields in Python)"
 
 
+SHEET = ("item", "conversation", "response", "rating", "probability")
+"""The columns of a sheet for raters; the last only where replies were chosen with different probabilities."""
+
+
+def item_of(system: str, identifier: str) -> str:
+    """What a sheet for raters calls a reply: it does not show which system the reply is from, and follows from it."""
+    return blake2b(f"{system}\x1f{identifier}".encode(), digest_size=6).hexdigest()
+
+
 class LabelSource(JudgedSource):
-    """Human scores by id and system; the texts may be missing."""
+    """Ratings by id and system, or by the item of a sheet for raters; the texts may be missing.
+
+    A row whose scores are empty is left out and counted.
+    """
+
+    @property
+    def _may_be_unrated(self) -> bool:
+        return True
 
     def _example(self, record: Any, number: int) -> Example:
+        if isinstance(record, dict) and {"item", "rating"} <= record.keys():
+            item, rating = label_of(_present(record["item"]), "item"), _present(record["rating"])
+            if not item:
+                raise FieldError("item", "is missing: expected what `rejoinder sample` wrote there")
+            rated = {} if rating is None or not str(rating).strip() else {"rating": (_single_rating(rating, "rating"),)}
+            self._judged = RatingFields(rated, probability=_probability(record.get("probability"), "probability"))
+            return Example(item, (), "")
+        name = self.fields.of("scores")
+        if isinstance(record, dict) and name in record and _present(record[name]) is None:
+            self._judged = RatingFields()
+            return Source._example(self, {self.fields.of("response"): "", **record}, number)
         if not isinstance(record, dict) or any(record.get(self.fields.of(name)) for name in ("response", "messages")):
             return super()._example(record, number)
         return super()._example(type(record)({**record, self.fields.of("response"): ""}), number)
@@ -141,7 +176,7 @@ class RatingSource(JudgedSource):
         self.probabilities: dict[tuple[str, str], float] = {}
         """Id and system of the replies that were read so far -> with what probability they were chosen, if known."""
 
-    def judgements(self) -> Iterator[tuple[Example, Judgement]]:
+    def ratings(self) -> Iterator[tuple[Example, Rating]]:
         """Each rating with its example, which in a long table may be no more than an id and a system.
 
         Where a record does not say who gave its scores, the raters are their places in the list: 1, 2, ...
@@ -156,7 +191,7 @@ class RatingSource(JudgedSource):
                     if not math.isnan(score):
                         yield (
                             example,
-                            Judgement(example.id, rater, dimension, score, example.system, self._judged.time),
+                            Rating(example.id, rater, dimension, score, example.system, self._judged.time),
                         )
 
     def _example(self, record: Any, number: int) -> Example:
@@ -174,7 +209,7 @@ class RatingSource(JudgedSource):
             raise FieldError(rater_name, "is missing: expected who gave the score")
         dimension = label_of(_present(record.get(fields.of("dimension"))), fields.of("dimension")) or ONLY_DIMENSION
         time = _present(record.get(fields.of("time")))
-        self._judged = HumanScores(
+        self._judged = RatingFields(
             {dimension: (_single_rating(record[score_name], score_name),)},
             raters={dimension: (rater,)},
             probability=_probability(record.get(fields.of("probability")), fields.of("probability")),
@@ -205,7 +240,7 @@ def scores_of(value: Any, name: str) -> dict[str, tuple[float, ...]]:
     """Dimension -> one number per rater; FieldError if the value is anything else."""
     value = _parsed_cell(value, name, "a number or JSON")
     if value is None or is_missing(value):
-        raise FieldError(name, "is missing: expected human scores")
+        raise FieldError(name, "is missing: expected ratings")
     if not isinstance(value, dict):
         value = {ONLY_DIMENSION: value}
     scores = {
@@ -229,7 +264,7 @@ def raters_of(value: Any, name: str, scores: Mapping[str, tuple[float, ...]]) ->
             raise FieldError(place, f"expected a dimension of the scores, one of {', '.join(scores)}")
         names = as_list(names)
         if not isinstance(names, list | tuple):
-            raise FieldError(place, f"expected a list with one name per score, found {kind_of(names)}")
+            raise FieldError(place, f"expected a list with one name per score, found {type_words(names)}")
         raters = tuple(label_of(rater, f"{place}[{at}]") for at, rater in enumerate(names))
         if len(raters) != len(scores[dimension]):
             raise FieldError(place, f"expected one name per score ({len(scores[dimension])}), found {len(raters)}")
@@ -289,7 +324,7 @@ def _rating(value: Any, name: str) -> float:
     if value is None:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FieldError(name, f"expected a number, a list of numbers or null, found {kind_of(value)}")
+        raise FieldError(name, f"expected a number, a list of numbers or null, found {type_words(value)}")
     try:
         rating = float(value)
     except OverflowError:  # a whole number of hundreds of digits
@@ -314,7 +349,7 @@ _SIDES = {"a": "a", "b": "b", "model a": "a", "model b": "b"}
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """One judgement of two replies to the same context."""
+    """A preference between two replies to the same context."""
 
     example: Example
     """The id and the context; its response is empty."""
@@ -343,7 +378,7 @@ class PreferenceSource(Source):
             self._preference = record
             return record.example
         if not isinstance(record, dict):
-            raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
+            raise FieldError("", f"expected an object with fields, found {type_words(record)}")
         # There is no single reply; the other fields are those of an example.
         without_reply = {**record, self.fields.of("response"): ""}
         example = super()._example(TableRow(without_reply) if isinstance(record, TableRow) else without_reply, number)
@@ -407,7 +442,7 @@ class JudgedSet:
     """The language of each example, "" where the data do not say it."""
     unit: Unit = "reply"
     unrated: int = 0
-    """Turns that are left out, because nobody rated them."""
+    """Turns, or rows of labels, that are left out, because nobody rated them."""
 
     @classmethod
     def of(cls, judged: Iterable[JudgedExample], name: str = "judged") -> JudgedSet:
@@ -508,7 +543,7 @@ def read_judged(
 
 
 def read_labels(origin: Any) -> JudgedSet:
-    """Human scores by id and system, as `read_judged` reads them; the texts may be missing."""
+    """Ratings by id and system, as `read_judged` reads them; the texts may be missing."""
     if isinstance(origin, JudgedSet):
         return origin
     with closing(LabelSource(origin)) as source:
@@ -517,6 +552,8 @@ def read_labels(origin: Any) -> JudgedSet:
 
 def _judged(source: JudgedSource) -> JudgedSet:
     judged = JudgedSet.of(source.judged(), source.name)
+    if not len(judged) and isinstance(source, LabelSource) and source.unrated:
+        raise DataError(f"has {source.unrated} replies to rate, but no rating: expected some", file=judged.name)
     if not len(judged):
         turns = " (with the unit turn, each message has its own `scores`)" if source.unrated else ""
         raise DataError(f"has no judged examples: expected at least one{turns}", file=judged.name)

@@ -38,7 +38,7 @@ class FieldError(ValueError):
 def text_of(value: Any, name: str, expected: str = "a string") -> str:
     """The value, which must be text that can be encoded as UTF-8."""
     if not isinstance(value, str):
-        raise FieldError(name, f"expected {expected}, found {kind_of(value)}")
+        raise FieldError(name, f"expected {expected}, found {type_words(value)}")
     if "\x00" in value:
         raise FieldError(name, "contains a NUL character: expected text")
     if not value.isascii():
@@ -112,7 +112,7 @@ def is_missing(value: Any) -> bool:
     return (isinstance(value, float) and value != value) or type(value).__name__ in {"NAType", "NaTType"}
 
 
-def kind_of(value: Any) -> str:
+def type_words(value: Any) -> str:
     """The value's type in plain words."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}")
@@ -234,7 +234,7 @@ def example_of(record: Any, number: int, fields: FieldMap, system: str = "") -> 
 
 def _example_of(record: Any, number: int, fields: FieldMap, system: str) -> Example:
     if not isinstance(record, dict):
-        raise FieldError("", f"expected an object with fields, found {kind_of(record)}")
+        raise FieldError("", f"expected an object with fields, found {type_words(record)}")
     get = _Getter(record, fields)
     context, speakers, response = (
         get.texts("context", split=True),
@@ -337,7 +337,7 @@ class _Getter:
         """A field that is not ours, or one inside a field (metadata.channel), as text."""
         found = value_at(self.record, theirs)
         if isinstance(found, list | tuple | Mapping):
-            raise FieldError(theirs, f"expected text, a number or a truth value to slice by, found {kind_of(found)}")
+            raise FieldError(theirs, f"expected text, a number or a truth value to slice by, found {type_words(found)}")
         return slice_text(found, theirs)
 
     def texts(self, ours: str, *, split: bool = False) -> tuple[str, ...]:
@@ -346,7 +346,7 @@ class _Getter:
             return ()
         found = self._from_string(found, name, split) if isinstance(found, str) else as_list(found)
         if not isinstance(found, list | tuple):
-            raise FieldError(name, f"expected a list of strings, found {kind_of(found)}")
+            raise FieldError(name, f"expected a list of strings, found {type_words(found)}")
         return texts_of(found, name)
 
     def _from_string(self, found: str, name: str, split: bool) -> list[Any]:
@@ -460,7 +460,7 @@ def spoken(messages: Any, name: str) -> list[tuple[str, str, Mapping[str, Any]]]
     """Role, text and all fields of each message that is part of the conversation."""
     messages = json_list(messages, name) or messages if isinstance(messages, str) else as_list(messages)
     if not isinstance(messages, list | tuple):
-        raise FieldError(name, f"expected a list of messages, found {kind_of(messages)}")
+        raise FieldError(name, f"expected a list of messages, found {type_words(messages)}")
     turns: list[tuple[str, str, Mapping[str, Any]]] = []
     for place, message in enumerate(messages):
         where = f"{name}[{place}]"

@@ -21,8 +21,8 @@ from typing import IO, Annotated, Any, Protocol, TypeVar
 
 import numpy as np
 
-from rejoinder.data.files import Row, rows_of_file
-from rejoinder.data.importers import SAMPLE, Reading, understand
+from rejoinder.data.files import NumberedRow, rows_of_file
+from rejoinder.data.importers import SAMPLE, RecordMapping, understand
 from rejoinder.data.opening import files_of, unreadable
 from rejoinder.data.records import (
     LENGTH,
@@ -91,7 +91,7 @@ class Source(ErrorPolicy):
         """The data's names for our fields, those of the file that is being read."""
         self.unit: Unit = fitting("unit", unit, UnitOption)
         """Whether the last assistant message of a chat is an example, or each one."""
-        self.readings: dict[str, Reading] = {}
+        self.readings: dict[str, RecordMapping] = {}
         """File -> what was understood of it."""
         self._spilled: tempfile.TemporaryDirectory[str] | None = None
         self._origin = origin
@@ -129,7 +129,7 @@ class Source(ErrorPolicy):
             reads_records = type(self)._example is not Source._example  # a subclass that reads more than the example
             self._all_examples = isinstance(self._origin, list) and not reads_records and all_plain(self._origin)
             if self._all_examples:
-                self.readings[self.name] = Reading(self.given, self.given)
+                self.readings[self.name] = RecordMapping(self.given, self.given)
         if self._all_examples and not self.skipped:
             yield from ((number, number, example) for number, example in enumerate(self._origin, start=1))
             return
@@ -180,13 +180,13 @@ class Source(ErrorPolicy):
         hint = self.readings[self.file].hint
         return FieldError(error.name, f"{error}; {hint}") if isinstance(error, MissingReply) and hint else error
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[NumberedRow]:
         if not self._files:
             yield from self._understood(self.name, enumerate(_records_of(self._origin), start=1))
         for name, file in self._files.items():
             yield from self._understood(name, rows_of_file(file, name))
 
-    def _understood(self, name: str, rows: Iterable[Row]) -> Iterator[Row]:
+    def _understood(self, name: str, rows: Iterable[NumberedRow]) -> Iterator[NumberedRow]:
         """The rows of one file, as records of ours."""
         rows = iter(rows)
         reading = self.readings.get(name)
@@ -291,9 +291,9 @@ def _text_of(path: str | Path) -> str:
     return str(path).encode(errors="replace").decode()
 
 
-def _first_rows(rows: Iterator[Row]) -> tuple[list[Row], Iterator[Row]]:
+def _first_rows(rows: Iterator[NumberedRow]) -> tuple[list[NumberedRow], Iterator[NumberedRow]]:
     """The first rows, and all rows; an error after some of them is raised in its place."""
-    first: list[Row] = []
+    first: list[NumberedRow] = []
     try:
         first += islice(rows, SAMPLE)
     except DataError as error:
@@ -301,7 +301,7 @@ def _first_rows(rows: Iterator[Row]) -> tuple[list[Row], Iterator[Row]]:
     return first, chain(first, rows)
 
 
-def _then_raising(rows: list[Row], error: DataError) -> Iterator[Row]:
+def _then_raising(rows: list[NumberedRow], error: DataError) -> Iterator[NumberedRow]:
     yield from rows
     raise error
 
@@ -435,7 +435,8 @@ def survey(
             )
     if not keys:
         raise _nothing_left(source)
-    repeated = _repeated(keys)
+    ordered = np.sort(np.frombuffer(keys, np.int64))
+    repeated = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
     if repeated and _refuse_repeated_ids(source, repeated):
         return survey(source, quiet=quiet, digest=digest, visitor=visitor, others=others)
     if lacking and not others:
@@ -482,11 +483,6 @@ def _nothing_left(source: Source) -> DataError:
         first = next(iter(source.skipped.values()))
         left_out = f" ({len(source.skipped)} unreadable records were skipped; the first: {first})"
     return DataError(f"contains no examples{left_out}: expected at least one", file=source.name)
-
-
-def _repeated(keys: array[int]) -> set[int]:
-    ordered = np.sort(np.frombuffer(keys, np.int64))
-    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
 
 
 def _refuse_repeated_ids(source: Source, suspects: set[int]) -> int:

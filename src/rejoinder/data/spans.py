@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from pathlib import Path
 
-from rejoinder.data.files import Row, is_document, is_parquet, line_offsets, rows_after
-from rejoinder.data.importers import Reading
+from rejoinder.data.files import NumberedRow, is_document, is_parquet, line_offsets, rows_after
+from rejoinder.data.importers import RecordMapping
 from rejoinder.data.records import FieldMap
 from rejoinder.data.source import Source, bytes_of, in_batches
 from rejoinder.errors import CallError, DataError
@@ -112,7 +112,7 @@ class SpanReader:
 
     files: Mapping[str, Path]
     given: FieldMap
-    readings: Mapping[str, Reading]
+    readings: Mapping[str, RecordMapping]
     skipped: tuple[int, ...] = ()
     """The numbers of records that the survey left out, in order."""
     unit: Unit = "reply"
@@ -170,7 +170,7 @@ class _SpanSource(Source):
         left_out = left_out[: bisect_left(left_out, last)]
         self.skipped = dict.fromkeys((*left_out, *range(span.first_on_line, span.number)), before)
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[NumberedRow]:
         names = list(self._files)
         for name in names[names.index(self._span.file) :]:
             line, offset = (self._span.line, self._span.offset) if name == self._span.file else (1, 0)

@@ -161,7 +161,7 @@ def sheet_cells(path: Path, name: str) -> Iterator[Cells]:
         if file.read(len(_OLE)) == _OLE:
             raise DataError("is an .xls file or has a password: expected an .xlsx file without one", file=name)
         with zipfile.ZipFile(file) as archive:
-            yield from _Workbook(_Parts(archive, name)).rows(name)
+            yield from _Workbook(_ArchiveParts(archive, name)).rows(name)
 
 
 class _DamagedError(ValueError):
@@ -181,7 +181,7 @@ def _damage(name: str) -> Iterator[None]:
         raise DataError(f"is not a readable .xlsx file ({reason})", file=name) from None
 
 
-class _Parts:
+class _ArchiveParts:
     """The parts of the archive, whatever the case of their names."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
@@ -278,7 +278,7 @@ def _refuse_doctype(*_: object) -> NoReturn:
 class _Workbook:
     """What must be known of a workbook to read its first sheet."""
 
-    def __init__(self, parts: _Parts) -> None:
+    def __init__(self, parts: _ArchiveParts) -> None:
         self._parts = parts
         book = next((part for _, kind, part in parts.related("") if kind == "officeDocument"), "xl/workbook.xml")
         related = list(parts.related(book))
@@ -326,7 +326,7 @@ class _Workbook:
 class _SharedTexts:
     """The texts that cells share, read as far as cells refer to them."""
 
-    def __init__(self, parts: _Parts, part: str) -> None:
+    def __init__(self, parts: _ArchiveParts, part: str) -> None:
         self._found: list[str] = []
         self._pieces: list[str] = []
         self._takes, self._in_phonetic, self._size = False, False, 0
@@ -557,7 +557,7 @@ _NOT_SHOWN = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]', re.IGNOREC
 """Quoted text, escaped and filling characters, colours and conditions in the format of a number."""
 
 
-def _date_styles(parts: _Parts, part: str) -> frozenset[str]:
+def _date_styles(parts: _ArchiveParts, part: str) -> frozenset[str]:
     """The styles of cells that show their number as a date or a time."""
     dates, formats = set(_DATE_FORMATS), list[str]()
     for parent, tag, attributes in parts.elements(part):

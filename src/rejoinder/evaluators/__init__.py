@@ -3,7 +3,7 @@
 In reading order:
 
 base              A learned evaluator: a metric that is fitted on data before it scores
-calibration       from scores to human scores, with prediction intervals, and to a scale from 1 to 5:
+calibration       from scores to ratings, with prediction intervals, and to a scale from 1 to 5:
                   docs/guide/calibration.md
 familiarity       whether replies resemble the text that an evaluator was trained on: docs/guide/calibration.md
 bounds            the kinds of replies that an evaluator was fitted on

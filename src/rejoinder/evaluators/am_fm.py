@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Floats
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.evaluators.am_fm_parts import (
-    PAPER,
+    AM_FM_PAPER,
     Am,
-    Fluency,
+    FluencyModel,
     FluencySettings,
     Fm,
     SemanticSpace,
@@ -29,14 +29,14 @@ from rejoinder.evaluators.am_fm_parts import (
     save_space,
     with_digest,
 )
-from rejoinder.evaluators.base import Evaluator, Fit, Use
+from rejoinder.evaluators.base import Evaluator, EvaluatorFit, Use
 from rejoinder.evaluators.calibration import OVERFLOW
 from rejoinder.folders.schema import CONFIG, checked_member
 from rejoinder.learning.data import TrainingData, labels
 from rejoinder.metrics.base import Metric, TextMetric, check_choice
 from rejoinder.metrics.batch import BATCH, Batch, encodable
 from rejoinder.metrics.pragmatic import brief, component, shares
-from rejoinder.registry import SHIPPED, check_portable
+from rejoinder.registry import SHIPPED_EVALUATORS, check_portable
 from rejoinder.specs import parse_spec
 from rejoinder.types import Example, Scores
 
@@ -44,7 +44,7 @@ from rejoinder.types import Example, Scores
 #
 #     score = lambda * AM + (1 - lambda) * FM
 #
-# Adequacy and fluency are learned from plain sentences; lambda is given, or learned from human scores.
+# Adequacy and fluency are learned from plain sentences; lambda is given, or learned from ratings.
 
 
 NONE = "none"
@@ -59,7 +59,7 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
 
     name: ClassVar[str] = "am-fm"
     measures: ClassVar[str] = "adequacy and fluency of a reply compared with references"
-    citation: ClassVar[str] = PAPER
+    citation: ClassVar[str] = AM_FM_PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = f"no references, none with a known word, or {OVERFLOW}"
     labels: ClassVar[Use] = "optional"
@@ -81,12 +81,12 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
     pm_weight: float = 0.2
     """The weight of PM against AM and FM together, if there is a PM."""
     fit_weight: str = "no"
-    """Fit the weights to human scores, for the best correlation over replies or over systems."""
+    """Fit the weights to ratings, for the best correlation over replies or over systems."""
     dimension: str = "auto"
-    """The dimension of the human scores to fit the weights to; auto: the only one, or the one called overall."""
+    """The dimension of the ratings to fit the weights to; auto: the only one, or the one called overall."""
 
     space_: SemanticSpace = field(init=False, repr=False, compare=False)
-    model_: Fluency = field(init=False, repr=False, compare=False)
+    model_: FluencyModel = field(init=False, repr=False, compare=False)
     weights_: NDArray[np.float64] = field(init=False, repr=False, compare=False)
 
     def check(self) -> None:
@@ -122,7 +122,7 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
     def predict(self, batch: Batch) -> Scores:
         """One score per example, from 0 to 1."""
         learned = {"space_": self.space_, "model_": self.model_}
-        return weighted_mean(self._parts(batch, learned, self.weights_ > 0), self.weights_, self.mean)
+        return weighted_row_means(self._parts(batch, learned, self.weights_ > 0), self.weights_, self.mean)
 
     def _parts(
         self, batch: Batch, learned: Mapping[str, Any], used: NDArray[np.bool_] | None = None
@@ -166,7 +166,7 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
         return part
 
     @property
-    def _own_fit(self) -> Fit:
+    def _own_fit(self) -> EvaluatorFit:
         """What it was fitted on, without its calibration, which holds for its own mean only."""
         return replace(self.fitted, calibration=None)
 
@@ -195,17 +195,17 @@ class AmFm(FluencySettings, Evaluator, TextMetric):
         """Write the space and the n-grams."""
         save_space(self.space_, folder)
         self.model_.save(folder)
-        if isinstance(self.pragmatic, Evaluator) and self.pm not in SHIPPED:
+        if isinstance(self.pragmatic, Evaluator) and self.pm not in SHIPPED_EVALUATORS:
             self.pragmatic.save(folder / PM)
         elif self.pm != NONE:
             check_portable(*parse_spec(self.pm))
         return {"weights_": self.weights_.tolist()}
 
     @classmethod
-    def saved_parameters(cls, parameters: dict[str, Any], home: Path) -> dict[str, Any]:
+    def saved_parameters(cls, parameters: dict[str, Any], folder: Path) -> dict[str, Any]:
         """With the folder of PM, if there is one, as part of this folder."""
-        if (home / PM).is_dir():
-            return parameters | {"pm": str(home / PM)}
+        if (folder / PM).is_dir():
+            return parameters | {"pm": str(folder / PM)}
         if isinstance(pm := parameters.get("pm", NONE), str) and pm != NONE:
             check_portable(*parse_spec(pm))
         return parameters
@@ -254,7 +254,7 @@ def batches(examples: Sequence[Example]) -> Iterator[Batch]:
     return (Batch(examples[start : start + BATCH]) for start in range(0, len(examples), BATCH))
 
 
-# Weighted means of AM-FM's parts, and weights fitted to human scores.
+# Weighted means of AM-FM's parts, and weights fitted to ratings.
 
 
 MEANS = ("arithmetic", "geometric", "harmonic")
@@ -263,7 +263,7 @@ _FEWEST = 3
 """The smallest number of replies or systems for a correlation."""
 
 
-def weighted_mean(parts: Floats, weights: Floats, kind: str) -> Scores:
+def weighted_row_means(parts: Floats, weights: Floats, kind: str) -> Scores:
     """One score per row; parts of weight 0 are ignored. (rows, parts), (parts,) -> (rows,)"""
     used = weights > 0
     values, shares = parts[:, used], weights[used] / weights[used].sum()
@@ -280,7 +280,7 @@ def weighted_mean(parts: Floats, weights: Floats, kind: str) -> Scores:
 
 
 def fitted_weights(parts: Floats, human: Scores, systems: NDArray[np.str_] | None, kind: str) -> Floats:
-    """The weights with the highest Pearson correlation with human scores, in steps of .01 (two parts) or .05.
+    """The weights with the highest Pearson correlation with ratings, in steps of .01 (two parts) or .05.
 
     Over replies, or over system means if systems are given. Of equals, the one with the most weight on the last part.
     """
@@ -292,9 +292,9 @@ def fitted_weights(parts: Floats, human: Scores, systems: NDArray[np.str_] | Non
         raise NeedsError(f"cannot fit the weights to {units} judged {what}: expected at least {_FEWEST}")
     grid = _simplex(parts.shape[1])
     target = _means(human, groups)
-    found = [_pearson(_means(weighted_mean(parts, weights, kind), groups), target) for weights in grid]
+    found = [_pearson(_means(weighted_row_means(parts, weights, kind), groups), target) for weights in grid]
     if np.isnan(found).all():
-        raise NeedsError("cannot fit the weights: all human scores are equal, or all scores of the parts are")
+        raise NeedsError("cannot fit the weights: all ratings are equal, or all scores of the parts are")
     best: Floats = grid[int(np.nanargmax(found))]
     return best
 

@@ -19,13 +19,13 @@ from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.calibration import OVERFLOW
 from rejoinder.folders.array_schema import Array, checked_arrays
 from rejoinder.folders.foreign import saved_arrays
-from rejoinder.folders.saved import PACKED, packed, read_arrays, unpacked, write_arrays
+from rejoinder.folders.saved import PACKED, packed_words, read_arrays, unpacked_words, write_arrays
 from rejoinder.folders.sources import require_extra
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
-from rejoinder.metrics.batch import Batch, TextOptions, Tokens, encodable, encode
+from rejoinder.metrics.batch import Batch, BatchTokens, TextOptions, encodable, encode
 from rejoinder.models.arpa import read_arpa
-from rejoinder.models.ngram import Counts, Level, NgramModel, checked_model, prune
+from rejoinder.models.ngram import NgramCounts, NgramLevel, NgramModel, checked_model, prune
 from rejoinder.models.smoothing import good_turing, kneser_ney
 from rejoinder.types import Scores
 
@@ -43,7 +43,7 @@ NGRAM = "ngram"
 SMOOTHINGS = {"good-turing": good_turing, "kneser-ney": kneser_ney}
 
 
-class Fluency(Protocol):
+class FluencyModel(Protocol):
     """A language model with word-normalised probabilities."""
 
     @property
@@ -84,7 +84,7 @@ class NgramFluency:
 
     def save(self, folder: Path) -> None:
         """Write words as UTF-8 bytes, and three arrays per n-gram order."""
-        arrays: dict[str, NDArray[Any]] = {"words": packed(self.model.words)}
+        arrays: dict[str, NDArray[Any]] = {"words": packed_words(self.model.words)}
         for order, level in enumerate(self.model.levels, start=1):
             arrays |= {f"keys.{order}": level.keys, f"log_prob.{order}": level.log_prob}
             arrays[f"back_off.{order}"] = level.back_off
@@ -120,10 +120,10 @@ class CausalFluency:
 
 def learned_fluency(
     lm: str, vocabulary: list[str], sentences: Ragged, *, order: int, smoothing: str, pruning: float, unknown: str
-) -> Fluency:
+) -> FluencyModel:
     """The model that FM's parameters name."""
     if lm == NGRAM:
-        counts = Counts.of(vocabulary, sentences, order)
+        counts = NgramCounts.of(vocabulary, sentences, order)
         model = SMOOTHINGS[smoothing](counts, open_vocabulary=unknown == "open")
         return NgramFluency(prune(model, pruning) if pruning > 0 else model)
     if is_arpa(lm):
@@ -134,7 +134,7 @@ def learned_fluency(
     return CausalFluency(CausalModel.load(lm))
 
 
-def load_fluency(lm: str, folder: Path) -> Fluency:
+def load_fluency(lm: str, folder: Path) -> FluencyModel:
     """The model that was saved in a folder, or that the folder's evaluator names."""
     if lm != NGRAM and not is_arpa(lm):
         require_extra("train", "fluency by a causal language model")
@@ -156,7 +156,7 @@ def is_arpa(lm: str) -> bool:
 
 def _ngram_model(path: Path) -> NgramModel:
     arrays = saved_arrays(path)
-    words = unpacked(checked_arrays(arrays, {"words": PACKED}, str(path))["words"], path)
+    words = unpacked_words(checked_arrays(arrays, {"words": PACKED}, str(path))["words"], path)
     orders = range(1, max(2, sum(name.startswith("keys.") for name in arrays) + 1))
     expected: dict[str, Array] = {}
     for order in orders:
@@ -165,11 +165,11 @@ def _ngram_model(path: Path) -> NgramModel:
         expected[f"log_prob.{order}"] = Array("f", (length,), infinite=True)
         expected[f"back_off.{order}"] = Array("f", (length,), infinite=True)
     found = checked_arrays(arrays, expected, str(path), words=len(words))
-    levels = [Level(*(found[f"{name}.{order}"] for name in ("keys", "log_prob", "back_off"))) for order in orders]
+    levels = [NgramLevel(*(found[f"{name}.{order}"] for name in ("keys", "log_prob", "back_off"))) for order in orders]
     return checked_model(words, tuple(levels), str(path))
 
 
-PAPER = "D'Haro et al. 2019, Automatic evaluation of end-to-end dialog systems with adequacy-fluency metrics"
+AM_FM_PAPER = "D'Haro et al. 2019, Automatic evaluation of end-to-end dialog systems with adequacy-fluency metrics"
 ADEQUACY = "adequacy.safetensors"
 REFERENCES = ("max", "mean", "centroid")
 _NUMBERS_AT_ONCE = 1 << 24  # coordinates of projected references: 64 MB
@@ -185,7 +185,7 @@ class Am(Evaluator, TextMetric):
 
     name: ClassVar[str] = "am"
     measures: ClassVar[str] = "similarity of a reply to a reference, by latent semantic indexing"
-    citation: ClassVar[str] = PAPER
+    citation: ClassVar[str] = AM_FM_PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = f"no references, none with a known word, or {OVERFLOW}"
     labels: ClassVar[Use] = "unused"
@@ -252,7 +252,7 @@ class Fm(FluencySettings, Evaluator, TextMetric):
 
     name: ClassVar[str] = "fm"
     measures: ClassVar[str] = "how close a reply's probability by a language model is to a reference's"
-    citation: ClassVar[str] = PAPER
+    citation: ClassVar[str] = AM_FM_PAPER
     cannot_score: ClassVar[str] = f"no references, no word with a probability, or {OVERFLOW}"
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "optional"
@@ -262,7 +262,7 @@ class Fm(FluencySettings, Evaluator, TextMetric):
     """With several references: the max or the mean of the ratios, or the ratio with their mean log-probability
     (centroid)."""
 
-    model_: Fluency = field(init=False, repr=False, compare=False)
+    model_: FluencyModel = field(init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
@@ -338,7 +338,7 @@ def adequacy(batch: Batch, space: SemanticSpace, text: TextOptions, refs: str) -
     return settle_empty(scores, batch, tokens)
 
 
-def likeness(batch: Batch, model: Fluency, text: TextOptions, refs: str) -> Scores:
+def likeness(batch: Batch, model: FluencyModel, text: TextOptions, refs: str) -> Scores:
     """FM of each reply: relative to its references or, if `refs` is none, its own probability."""
     own, theirs = model.mean_logs(batch, text)
     if refs == "none":
@@ -368,17 +368,17 @@ def sentences_of(data: TrainingData, text: TextOptions) -> tuple[list[str], Ragg
 
 def save_space(space: SemanticSpace, folder: Path) -> None:
     """Write the words and vectors of a semantic space."""
-    write_arrays(folder / ADEQUACY, {"words": packed(space.words), "vectors": space.vectors})
+    write_arrays(folder / ADEQUACY, {"words": packed_words(space.words), "vectors": space.vectors})
 
 
 def load_space(folder: Path) -> SemanticSpace:
     """The semantic space saved in a folder."""
     path = folder / ADEQUACY
     arrays = read_arrays(path, {"words": PACKED, "vectors": Array("f", ("words", "dimensions"))})
-    return SemanticSpace(unpacked(arrays["words"], path, len(arrays["vectors"])), arrays["vectors"])
+    return SemanticSpace(unpacked_words(arrays["words"], path, len(arrays["vectors"])), arrays["vectors"])
 
 
-def with_digest(signature: str, key: str, value: str, model: Fluency | None) -> str:
+def with_digest(signature: str, key: str, value: str, model: FluencyModel | None) -> str:
     """The signature with the model's content hash after its name; counted n-grams are identified by the fit."""
     if value == NGRAM or model is None:
         return signature
@@ -403,7 +403,7 @@ def _in_parts(texts: Ragged, space: SemanticSpace) -> Iterator[tuple[Ints, NDArr
         yield rows, space.points(texts if len(rows) == len(texts) else texts.take(rows))
 
 
-def _with_identical(pairs: Scores, batch: Batch, tokens: Tokens) -> Scores:
+def _with_identical(pairs: Scores, batch: Batch, tokens: BatchTokens) -> Scores:
     """The scores of pairs, with 1 for two texts of the same words none of which is known."""
     for pair in np.flatnonzero(np.isnan(pairs)).tolist():
         own, theirs = tokens.responses[batch.owner[pair]], tokens.references[pair]

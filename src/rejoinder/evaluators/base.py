@@ -58,7 +58,7 @@ _FIT = ("seed", "data", "dialogues", "judged", "version")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fit:
+class EvaluatorFit:
     """What an evaluator was fitted on, and its calibration."""
 
     seed: int
@@ -69,7 +69,7 @@ class Fit:
     version: str
     contexts: TrainedContexts = dataclasses.field(compare=False, repr=False)
     calibration: Calibration | None = None
-    """The map from its raw scores to human scores."""
+    """The map from its raw scores to ratings."""
     familiarity: Familiarity | None = dataclasses.field(default=None, compare=False, repr=False)
     """A description of its training text; None if there was too little of it."""
     bounds: Bounds | None = dataclasses.field(default=None, compare=False, repr=False)
@@ -88,7 +88,7 @@ class Evaluator(Metric, Learned):
     is_slow: ClassVar[bool] = True
 
     # Two fits of one evaluator are not equal. The hash is that of the parameters, so that `fit` does not change it.
-    fit_: Fit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
+    fit_: EvaluatorFit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
 
     @abstractmethod
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
@@ -144,7 +144,7 @@ class Evaluator(Metric, Learned):
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
         familiarity = self.familiarity_of(data)
         bounds = Bounds.of(data, familiarity)
-        fit = Fit(seed, data.digest, *counts, __version__, contexts, familiarity=familiarity, bounds=bounds)
+        fit = EvaluatorFit(seed, data.digest, *counts, __version__, contexts, familiarity=familiarity, bounds=bounds)
         self._remember(values, dataclasses.replace(fit, calibration=self.learned_calibration(values)))
         return self
 
@@ -179,7 +179,7 @@ class Evaluator(Metric, Learned):
         return TrainingData.of(said, rated, held_out, seed, run)
 
     @property
-    def fitted(self) -> Fit:
+    def fitted(self) -> EvaluatorFit:
         """What it was fitted on; CallError if it was not."""
         if self.fit_ is None:
             raise CallError(f"{self.name} is not fitted: call fit(), or load one that was saved")
@@ -231,7 +231,7 @@ class Evaluator(Metric, Learned):
         return self.fit_ is not None and self.fit_.calibration is not None
 
     def intervals(self, batch: Batch) -> tuple[Scores, Scores]:
-        """The intervals expected to contain the human scores, from 1 to 5; NaN for an empty reply."""
+        """The intervals expected to contain the ratings, from 1 to 5; NaN for an empty reply."""
         calibration = self.fitted.calibration
         if calibration is None:
             raise CallError(f"{self.name} gives no intervals: it is not calibrated")
@@ -249,6 +249,12 @@ class Evaluator(Metric, Learned):
     def knows_limits(self) -> bool:
         """Whether it is known for which replies it can be relied on."""
         return self.fit_ is not None and self.fit_.bounds is not None
+
+    @property
+    def language(self) -> str:
+        """The language of the replies that it knows; "" if that is not known."""
+        fit = self.fit_
+        return "" if fit is None or fit.bounds is None else fit.bounds.language
 
     def doubts(self, batch: Batch) -> Mapping[str, Bools]:
         """Kind of reply beyond its bounds, in words -> which replies of the batch are of it."""
@@ -318,29 +324,29 @@ class Evaluator(Metric, Learned):
     @verb
     def load(cls, folder: Annotated[str | Path, Option("the folder of the model", path)]) -> Self:
         """The fitted evaluator that was saved in a folder."""
-        home = Path(folder)
-        with offline(), opening(home):
-            evaluator, config = cls._saved(home)
-            found = values_of(Fit, config["fit"], str(home / CONFIG), "fit", _FIT)
-            fit = Fit(**found, contexts=read_contexts(home), **_found(home, config))
-            evaluator._remember(evaluator.load_learned(home, config["learned"]), fit)
+        folder = Path(folder)
+        with offline(), opening(folder):
+            evaluator, config = cls._saved(folder)
+            found = values_of(EvaluatorFit, config["fit"], str(folder / CONFIG), "fit", _FIT)
+            fit = EvaluatorFit(**found, contexts=read_contexts(folder), **_found(folder, config))
+            evaluator._remember(evaluator.load_learned(folder, config["learned"]), fit)
         return evaluator
 
-    def _with(self, fit: Fit) -> Self:
+    def _with(self, fit: EvaluatorFit) -> Self:
         """A copy with the same learned fields and another `fit_`."""
         other = copy.copy(self)
         other._remember({name: getattr(self, name) for name in self._learned_names()}, fit)
         return other
 
 
-def _found(home: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+def _found(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     """Calibration, familiarity and bounds, if the folder has them."""
     found: dict[str, Any] = {}
-    file = str(home / CONFIG)
+    file = str(folder / CONFIG)
     if "calibration" in config:
         found["calibration"] = Calibration.from_dict(config["calibration"], file)
     if "familiarity" in config:
-        arrays = read_arrays(home / FAMILIAR, Familiarity.SAVED)
+        arrays = read_arrays(folder / FAMILIAR, Familiarity.SAVED)
         found["familiarity"] = Familiarity.from_plain(config["familiarity"], arrays, file)
     if "bounds" in config:
         found["bounds"] = Bounds.from_plain(config["bounds"], file)

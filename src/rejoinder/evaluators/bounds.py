@@ -20,7 +20,7 @@ from rejoinder.evaluators.familiarity import Familiarity, word_counts
 from rejoinder.folders.schema import check_range, checked_member, checked_object
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch, encodable
-from rejoinder.text.language import NAMES, UNKNOWN, languages, name_of
+from rejoinder.text.language import NAMES, UNKNOWN_LANGUAGE, languages, name_of
 from rejoinder.text.tokens import writable
 
 SHARE_WITHIN = 0.99
@@ -77,7 +77,7 @@ class Bounds:
         words, formatted = word_counts(texts), is_formatted(texts)
         known = formatted.sum() >= max(20, (1 - SHARE_WITHIN) * len(replies))
         codes = Counter(languages(replies[:_MOST_ASKED]))
-        del codes[UNKNOWN]
+        del codes[UNKNOWN_LANGUAGE]
         [(language, count)] = codes.most_common(1) or [("", 0)]
         return cls(
             max(1, int(np.quantile(words[~formatted] if not formatted.all() else words, SHARE_WITHIN))),
@@ -92,7 +92,7 @@ class Bounds:
         replies = encodable(batch).responses
         found = {TOOL_OUTPUT: is_tool_output(replies)}
         if self.language:
-            found[f"in another language than {self.language}"] = self._foreign(batch)
+            found[foreign(self.language)] = self._foreign(batch)
         return {kind: flagged & ~batch.blank for kind, flagged in found.items()}
 
     def doubts(self, batch: Batch, familiarity: Familiarity | None) -> dict[str, Bools]:
@@ -118,7 +118,7 @@ class Bounds:
     def _foreign(self, batch: Batch) -> Bools:
         """Which replies are surely in another language."""
         code = next((code for code, name in NAMES.items() if name == self.language), self.language)
-        return np.array([found not in (code, UNKNOWN) for found in languages_of(batch)], np.bool_)
+        return np.array([found not in (code, UNKNOWN_LANGUAGE) for found in languages_of(batch)], np.bool_)
 
     def plain(self) -> dict[str, Any]:
         """The plain values, for config.json."""
@@ -137,6 +137,11 @@ class Bounds:
         if values["most_rare"] is not None:
             check_range(values["most_rare"], 0, 1000, file, "bounds.most_rare")
         return cls(**values)
+
+
+def foreign(language: str) -> str:
+    """The kind of replies that are not in the language that an evaluator knows."""
+    return f"in another language than {language}"
 
 
 def languages_of(batch: Batch) -> list[str]:

@@ -1,4 +1,4 @@
-"""From scores to human scores, with prediction intervals, and to a scale from 1 to 5: docs/guide/calibration.md."""
+"""From scores to ratings, with prediction intervals, and to a scale from 1 to 5: docs/guide/calibration.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rejoinder.stats.intervals import Interval, check_confidence
 from rejoinder.stats.resampling import Groups, group_codes, mean_interval
 from rejoinder.types import JudgedExample, Scores
 
-# Calibration: from an evaluator's scores to human scores, with prediction intervals: docs/guide/calibration.md.
+# Calibration: from an evaluator's scores to ratings, with prediction intervals: docs/guide/calibration.md.
 #
 # A *raw* score is an evaluator's own; a *human* score is a mean rating on 1..5. A *group* is a context: replies to one
 # context are not independent, so that folds consist of whole contexts, and the coverage guarantee is over contexts.
@@ -77,15 +77,15 @@ _LEAST_SPREAD = 0.01  # on 1..5; a smaller spread makes no difference
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """The mean human score of replies as a function of their raw score, and how far human scores are from it."""
+class CalibrationCurve:
+    """The mean rating of replies as a function of their raw score, and how far ratings are from it."""
 
     raw: tuple[float, ...]
     """The knots, increasing."""
     human: tuple[float, ...]
-    """The mean human score at each knot: increasing, above 1 and below 5."""
+    """The mean rating at each knot: increasing, above 1 and below 5."""
     spread: tuple[float, ...]
-    """The mean distance of a human score from the curve at each knot."""
+    """The mean distance of a rating from the curve at each knot."""
 
     @classmethod
     def fit(cls, raw: Floats, human: Floats) -> Self:
@@ -107,7 +107,7 @@ class Curve:
         return cls(*(tuple(values.tolist()) for values in (knots, curve, np.maximum(spread, _LEAST_SPREAD))))
 
     def at(self, raw: Scores) -> Scores:
-        """The human score on the curve: linear between knots, and approaching 1 and 5 beyond them."""
+        """The rating on the curve: linear between knots, and approaching 1 and 5 beyond them."""
         knots, human = np.array(self.raw), np.array(self.human)
         rise = np.diff(human) / np.diff(knots)
         below, above = np.maximum(knots[0] - raw, 0.0), np.maximum(raw - knots[-1], 0.0)
@@ -117,7 +117,7 @@ class Curve:
         return met
 
     def spread_at(self, raw: Scores) -> Scores:
-        """The mean distance of a human score from the curve."""
+        """The mean distance of a rating from the curve."""
         spread: Scores = np.interp(raw, self.raw, self.spread)
         return spread
 
@@ -130,9 +130,9 @@ def _towards(room: float, way: Scores) -> Scores:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """An increasing map from raw scores to 1..5, and intervals that contain human scores with probability `level`."""
+    """An increasing map from raw scores to 1..5, and intervals that contain ratings with probability `level`."""
 
-    curve: Curve
+    curve: CalibrationCurve
     reach: float
     """Half the width of an interval, in spreads."""
     level: float
@@ -161,23 +161,23 @@ class Calibration:
         """
         known = _Known.of(raw, human, groups, scale, level)
         if folds > 1:
-            curve = Curve.fit(known.raw, known.human)
+            curve = CalibrationCurve.fit(known.raw, known.human)
             apart = np.empty(len(known.raw))
             for rows in known.parts(folds, seed):
-                apart[rows] = _apart(Curve.fit(known.raw[~rows], known.human[~rows]), known, rows)
+                apart[rows] = _apart(CalibrationCurve.fit(known.raw[~rows], known.human[~rows]), known, rows)
             reach = _reach(apart, known.codes, level)
         else:
             rows = known.parts(2, seed)[0]
-            curve = Curve.fit(known.raw[~rows], known.human[~rows])
+            curve = CalibrationCurve.fit(known.raw[~rows], known.human[~rows])
             reach = _reach(_apart(curve, known, rows), known.codes[rows], level)
         return cls(curve, reach, level, len(known.raw), known.n_groups, scale)
 
     def human(self, raw: Scores) -> Scores:
-        """The expected human score, from 1 to 5, in the order of the raw scores."""
+        """The expected rating, from 1 to 5, in the order of the raw scores."""
         return self.curve.at(raw)
 
     def intervals(self, raw: Scores) -> tuple[Scores, Scores]:
-        """The lower and upper bounds of the intervals expected to contain the human scores."""
+        """The lower and upper bounds of the intervals expected to contain the ratings."""
         middle, way = self.curve.at(raw), self.reach * self.curve.spread_at(raw)
         return np.clip(middle - way, LOWEST, HIGHEST), np.clip(middle + way, LOWEST, HIGHEST)
 
@@ -190,7 +190,7 @@ class Calibration:
         """From plain values; DataError if they are not those of a calibration. `file` is where they were read."""
         where = "calibration"
         given = checked_object(plain, file, where)
-        curve = record(Curve, given.get("curve"), file, f"{where}.curve")
+        curve = record(CalibrationCurve, given.get("curve"), file, f"{where}.curve")
         made = record(cls, {**given, "curve": curve}, file, where)
         if not made._is_sound():
             raise DataError("must be a curve that increases from above 1 to below 5", file=file, field=where)
@@ -213,21 +213,21 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class Assessment:
+class CalibrationAssessment:
     """The quality of a calibration on contexts that it was fitted without. NaN for replies without score or rating."""
 
     human: Scores
-    """The human scores, on 1..5."""
+    """The ratings, on 1..5."""
     scores: Scores
     """The calibrated scores."""
     low: Scores
     high: Scores
     coverage: Interval
-    """The share of replies whose human score lies in the interval, with a 95 % confidence interval over contexts."""
+    """The share of replies whose rating lies in the interval, with a 95 % confidence interval over contexts."""
 
     @property
     def error(self) -> float:
-        """The mean absolute difference of calibrated and human scores."""
+        """The mean absolute difference of calibrated scores and ratings."""
         return float(np.nanmean(np.abs(self.scores - self.human)))
 
     @property
@@ -245,7 +245,7 @@ def assess(
     level: float = LEVEL,
     folds: int = FOLDS,
     seed: int = 0,
-) -> Assessment:
+) -> CalibrationAssessment:
     """Cross-validation of `Calibration.fit`: each fold is assessed with a calibration fitted on the others."""
     known = _Known.of(raw, human, groups, scale, level)
     scores, low, high = (np.empty(len(known.raw)) for _ in range(3))
@@ -258,12 +258,14 @@ def assess(
     covered = (low - ROUNDING <= known.human) & (known.human <= high + ROUNDING)
     coverage = mean_interval(covered.astype(np.float64), known.codes, seed=seed, limits=(0.0, 1.0))
     spread_out = known.spread_out
-    return Assessment(spread_out(known.human), spread_out(scores), spread_out(low), spread_out(high), coverage)
+    return CalibrationAssessment(
+        spread_out(known.human), spread_out(scores), spread_out(low), spread_out(high), coverage
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The replies that have a raw and a human score."""
+    """The replies that have a raw score and a rating."""
 
     raw: Floats
     human: Floats
@@ -279,7 +281,7 @@ class _Known:
         scores, people = np.asarray(raw, np.float64), on_our_scale(human, scale)
         if scores.ndim != 1 or scores.shape != people.shape:
             raise ValueError(
-                f"raw and human scores must be two vectors of one length, not {scores.shape}, {people.shape}"
+                f"raw scores and ratings must be two vectors of one length, not {scores.shape}, {people.shape}"
             )
         place = np.flatnonzero(np.isfinite(scores) & np.isfinite(people))
         codes, n_groups = group_codes(np.asarray(group_codes(groups, len(scores))[0])[place], len(place))
@@ -304,8 +306,8 @@ class _Known:
         return everywhere
 
 
-def _apart(curve: Curve, known: _Known, rows: Bools) -> Floats:
-    """The distance of each human score from the curve, in spreads."""
+def _apart(curve: CalibrationCurve, known: _Known, rows: Bools) -> Floats:
+    """The distance of each rating from the curve, in spreads."""
     distance: Floats = np.abs(known.human[rows] - curve.at(known.raw[rows])) / curve.spread_at(known.raw[rows])
     return distance
 

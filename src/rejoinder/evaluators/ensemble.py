@@ -205,12 +205,12 @@ def saved_place(member: Metric, folder: Path, number: int) -> dict[str, Any]:
     return {"metric": member.name, "parameters": member.parameters}
 
 
-def saved_member(place: object, home: Path) -> Metric:
+def saved_member(place: object, folder: Path) -> Metric:
     """The member at a place that `saved_place` gave."""
-    file = str(home / CONFIG)
+    file = str(folder / CONFIG)
     given = checked_object(place, file, FIELD)
     if "folder" in given:
-        evaluator: Metric = load_evaluator(home / plain_name(given["folder"], file, FIELD), {})
+        evaluator: Metric = load_evaluator(folder / plain_name(given["folder"], file, FIELD), {})
         return evaluator
     name = checked_member(given, "metric", str, file, FIELD)
     parameters = checked_object(given.get("parameters"), file, FIELD)

@@ -31,7 +31,7 @@ from rejoinder.types import Dialogue, Scores
 
 if TYPE_CHECKING:
     from rejoinder.models.causal import CausalModel
-    from rejoinder.models.skip_thought import SkipThoughtNetwork
+    from rejoinder.models.recurrent import SkipThoughtNetwork
     from rejoinder.models.text_encoder import TextEncoder
     from rejoinder.models.token_dialogues import TokenDialogue
     from rejoinder.text.vocabulary import Ids, Vocabulary
@@ -425,7 +425,7 @@ class SkipThought(RecurrentModel, SentenceCosine):
 
     def make_network(self, vocabulary: Vocabulary) -> SkipThoughtNetwork:
         """A reader and two decoders."""
-        from rejoinder.models.skip_thought import SkipThoughtNetwork
+        from rejoinder.models.recurrent import SkipThoughtNetwork
 
         return SkipThoughtNetwork(self.sizes(vocabulary), longest=self.longest)
 

@@ -220,7 +220,7 @@ def _files_at(path: Path) -> Iterator[Path]:
 # Every output of every command is checked here before any work: it can be written, no input is lost, and no other
 # run is writing it.
 #
-# A run may write more files than the one that was named, such as meta data and unfinished rows. All of them are
+# A run may write more files than the one that was named, such as metadata and unfinished rows. All of them are
 # compared with all files that the run reads, by identity, so that links and different spellings of a path make no
 # difference.
 
@@ -272,12 +272,14 @@ def output_path(name: str | Path) -> Path:
 def reserved(*outputs: Output, reads: Iterable[str | Path] = ()) -> Iterator[None]:
     """Check all outputs of a run before it does any work, and reserve them for it during the block.
 
-    CallError if one cannot be written, if it is also read, or if another run is writing it.
+    CallError if one cannot be written, if it is also read, or if another run is writing it. Which files are `reads`
+    matters only where there is an output.
     """
     for output in outputs:
         _check_place(output)
-    _check_apart(outputs)
-    _check_inputs(outputs, list(reads))
+    if outputs:
+        _check_apart(outputs)
+        _check_inputs(outputs, list(reads))
     with ExitStack() as stack:
         for output in outputs:
             for path in (output.target, *output.shared):

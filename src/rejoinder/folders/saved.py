@@ -118,7 +118,7 @@ WEIGHTS = {"torch": "model.safetensors", "fp32": "model.onnx", "int8": "model.in
 """Precision -> the file that holds the weights."""
 
 
-def packed(words: tuple[str, ...]) -> NDArray[np.uint8]:
+def packed_words(words: tuple[str, ...]) -> NDArray[np.uint8]:
     """Words as an array of bytes, separated by line breaks, which no word contains."""
     return np.frombuffer("\n".join(words).encode(), np.uint8)
 
@@ -126,7 +126,7 @@ def packed(words: tuple[str, ...]) -> NDArray[np.uint8]:
 PACKED = Array("u1", ("bytes",))
 
 
-def unpacked(words: NDArray[np.uint8], file: Path, count: int | None = None) -> tuple[str, ...]:
+def unpacked_words(words: NDArray[np.uint8], file: Path, count: int | None = None) -> tuple[str, ...]:
     """The words that `packed` was given, which must be as many as `count` and different from each other."""
     try:
         found = tuple(words.tobytes().decode().split("\n"))

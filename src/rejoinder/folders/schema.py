@@ -191,9 +191,9 @@ def _parts(name: str) -> tuple[str, ...]:
 
 def refuse_links(folder: Path) -> None:
     """DataError if something in a saved folder is a link that leaves the folder."""
-    home = folder.resolve()
+    inside = folder.resolve()
     for path in sorted(folder.rglob("*")):
-        if path.is_symlink() and not _resolved(path).is_relative_to(home):
+        if path.is_symlink() and not _resolved(path).is_relative_to(inside):
             raise DataError("is a link to a place outside the model folder: expected a file", file=str(path))
 
 

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rejoinder.errors import CallError
-from rejoinder.judge.cost import Budget, Charge, CostLimitError, Meter, Plan, Prices, estimate_note
-from rejoinder.judge.prompt import Message, Usage, has_logprobs, usage_of
+from rejoinder.judge.cost import AskingPlan, Budget, Charge, CostLimitError, Meter, Prices, estimate_note
+from rejoinder.judge.prompt import PromptMessage, TokenUsage, has_logprobs, token_usage
 from rejoinder.judge.wire import Endpoint, RefusedError, Wire
 from rejoinder.progress import bar
 
-Answer = dict[str, Any]
+EndpointAnswer = dict[str, Any]
 T = TypeVar("T")
 
 _BYTES = 3
@@ -46,10 +46,10 @@ class Abilities:
 
 
 @dataclass(frozen=True)
-class Question:
+class JudgeQuestion:
     """One question; asked several times where the endpoint gives no log-probabilities."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[PromptMessage, ...]
     max_tokens: int
     response_format: Mapping[str, Any] | None = None
     first_sample: int = 0
@@ -60,9 +60,9 @@ class Question:
         """About how many tokens are read."""
         return sum(len(message["content"].encode("utf-8", "replace")) for message in self.messages) // _BYTES
 
-    def usage(self, answer: Answer) -> Usage:
+    def usage(self, answer: EndpointAnswer) -> TokenUsage:
         """The tokens of an answer to this question, once."""
-        return usage_of(answer, self.read, self.max_tokens)
+        return token_usage(answer, self.read, self.max_tokens)
 
 
 @dataclass
@@ -79,7 +79,9 @@ class Asker:
     """Limits on the cost: of this judge alone, and of all judges of a run together."""
     quiet: bool = False
 
-    def ask(self, questions: Sequence[Question], read: Callable[[Answer], T], doing: str = "judging") -> list[list[T]]:
+    def ask(
+        self, questions: Sequence[JudgeQuestion], read: Callable[[EndpointAnswer], T], doing: str = "judging"
+    ) -> list[list[T]]:
         """What `read` makes of the answers to each question: one, or one per sample; in the questions' order.
 
         Only the results are kept in memory, because an answer with its log-probabilities has thousands of bytes.
@@ -107,7 +109,7 @@ class Asker:
                     raise CostLimitError(error.budget, error.next_cost) from None
         return [[found[key] for key in row] for row in keys]
 
-    def planned(self, questions: Sequence[Question]) -> Plan:
+    def planned(self, questions: Sequence[JudgeQuestion]) -> AskingPlan:
         """What asking would send; nothing is sent, and no file is made."""
         if not self.cache.is_file():
             return self._planned(questions, None, lambda _: False)
@@ -115,9 +117,9 @@ class Asker:
             known = cache.abilities(self.endpoint.url, self.model)
             return self._planned(questions, known, lambda key: cache.find(key) is not None)
 
-    def tokens_spent(self, questions: Sequence[Question]) -> tuple[Usage, int]:
+    def tokens_spent(self, questions: Sequence[JudgeQuestion]) -> tuple[TokenUsage, int]:
         """The tokens of the answers in the cache, and how many of the questions have answers."""
-        spent, answered = Usage(), 0
+        spent, answered = TokenUsage(), 0
         with closing(AnswerCache(self.cache)) as cache:
             known = cache.abilities(self.endpoint.url, self.model)
             abilities = Abilities() if known is None else _abilities(known)
@@ -128,8 +130,8 @@ class Asker:
         return spent, answered
 
     def _planned(
-        self, questions: Sequence[Question], known: Mapping[str, Any] | None, in_cache: Callable[[str], bool]
-    ) -> Plan:
+        self, questions: Sequence[JudgeQuestion], known: Mapping[str, Any] | None, in_cache: Callable[[str], bool]
+    ) -> AskingPlan:
         abilities = Abilities() if known is None else _abilities(known)
         asked = {key: question for question in questions for key in self._keys(question, abilities)}
         missing = [question for key, question in asked.items() if not in_cache(key)]
@@ -137,15 +139,15 @@ class Asker:
         # Without log-probabilities, the first question is asked once more, to find that out.
         more = len(missing) * (self.samples - 1) + 1 if known is None and missing else 0
         cost = self.meter.prices.cost(read, written)
-        return Plan(len(missing), len(asked) - len(missing), read, written, cost, more)
+        return AskingPlan(len(missing), len(asked) - len(missing), read, written, cost, more)
 
-    def _keys(self, question: Question, abilities: Abilities) -> list[str]:
+    def _keys(self, question: JudgeQuestion, abilities: Abilities) -> list[str]:
         """The key of each sample's request."""
         first = question.first_sample
         samples = range(first, first + (1 if abilities.logprobs else self.samples))
         return [self.key(self.body(question, abilities, sample), sample) for sample in samples]
 
-    def body(self, question: Question, abilities: Abilities, sample: int) -> dict[str, Any]:
+    def body(self, question: JudgeQuestion, abilities: Abilities, sample: int) -> dict[str, Any]:
         """The request as the endpoint accepts it."""
         body: dict[str, Any] = {
             "model": self.model,
@@ -173,7 +175,7 @@ class _Session:
     wire: Wire
     cache: AnswerCache
 
-    def cached(self, keys: Mapping[str, object], read: Callable[[Answer], T]) -> dict[str, T]:
+    def cached(self, keys: Mapping[str, object], read: Callable[[EndpointAnswer], T]) -> dict[str, T]:
         """The answers that the cache holds."""
         found = {key: read(known) for key in keys if (known := self.cache.find(key)) is not None}
         self.asker.meter.cached += len(found)
@@ -196,7 +198,7 @@ class _Session:
             for future in running:
                 future.result()
 
-    def sent(self, key: str, body: dict[str, Any], question: Question, moving: Any) -> Answer:
+    def sent(self, key: str, body: dict[str, Any], question: JudgeQuestion, moving: Any) -> EndpointAnswer:
         """The endpoint's answer, kept in the cache."""
         meter = self.asker.meter
         answer = self._posted(body, question)
@@ -207,12 +209,12 @@ class _Session:
             moving.set_postfix(cost=f"{meter.cost:.4g}{estimated}", refresh=False)
         return answer
 
-    def _posted(self, body: dict[str, Any], question: Question) -> Answer:
+    def _posted(self, body: dict[str, Any], question: JudgeQuestion) -> EndpointAnswer:
         """The endpoint's answer; its cost is counted."""
         asker = self.asker
         return self.wire.post(body, Charge(asker.meter, asker.budgets, question.read, question.max_tokens))
 
-    def abilities(self, question: Question) -> Abilities:
+    def abilities(self, question: JudgeQuestion) -> Abilities:
         """The stored capabilities of the endpoint, or those shown by its answer to this question."""
         url, model = self.asker.endpoint.url, self.asker.model
         known = self.cache.abilities(url, model)
@@ -314,7 +316,7 @@ class AnswerCache:
             return None
         return found if isinstance(found, dict) else None
 
-    def keep(self, key: str, model: str, response: Mapping[str, Any], usage: Usage) -> None:
+    def keep(self, key: str, model: str, response: Mapping[str, Any], usage: TokenUsage) -> None:
         """Store a response; it is on disk when this returns."""
         self._run(
             "INSERT OR REPLACE INTO answers (key, model, response, read, written) VALUES (?, ?, ?, ?, ?)",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from rejoinder.judge.prompt import Usage, usage_of
+from rejoinder.judge.prompt import TokenUsage, token_usage
 from rejoinder.judge.wire import JudgeError
 from rejoinder.show.document import Document, Result, Say, Table
 
@@ -56,7 +56,7 @@ class Meter:
     prices: Prices
     requests: int = 0
     cached: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
 
     @property
     def cost(self) -> float:
@@ -143,12 +143,12 @@ class Charge:
                 budget.reserved = budget.reserved - self.most if budget.under_way else 0.0
             if answer is not None or lost:
                 self.meter.requests += 1
-                self.meter.usage += usage_of(answer or {}, self.read, self.written)
+                self.meter.usage += token_usage(answer or {}, self.read, self.written)
             _COUNTING.notify_all()
 
 
 @dataclass(frozen=True)
-class Plan:
+class AskingPlan:
     """What asking would send; tokens are estimates."""
 
     requests: int = 0
@@ -162,7 +162,7 @@ class Plan:
     """Further requests, should it turn out that an endpoint gives no log-probabilities."""
 
     @classmethod
-    def total(cls, plans: Iterable[Plan]) -> Plan:
+    def total(cls, plans: Iterable[AskingPlan]) -> AskingPlan:
         """All of them together."""
         found = list(plans)
         names = ("requests", "cached", "read", "written", "cost", "if_sampled")
@@ -185,13 +185,13 @@ class Plan:
 class CostPlan(Result):
     """What the judges among some metrics would send; nothing is sent."""
 
-    judges: Mapping[str, Plan]
+    judges: Mapping[str, AskingPlan]
     """Judge -> what it would send."""
 
     @property
-    def total(self) -> Plan:
+    def total(self) -> AskingPlan:
         """All of them together."""
-        return Plan.total(self.judges.values())
+        return AskingPlan.total(self.judges.values())
 
     @property
     def sentences(self) -> list[str]:

@@ -20,13 +20,13 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST
 from rejoinder.folders.sources import require_extra
-from rejoinder.judge.asking import Answer, Asker, Question, default_path
-from rejoinder.judge.cost import Budget, Meter, Plan, Prices, estimate_note
+from rejoinder.judge.asking import Asker, EndpointAnswer, JudgeQuestion, default_path
+from rejoinder.judge.cost import AskingPlan, Budget, Meter, Prices, estimate_note
 from rejoinder.judge.prompt import (
+    JudgeAnswer,
     Rubric,
     Shot,
-    Usage,
-    Verdict,
+    TokenUsage,
     draw_shots,
     load_rubric,
     mean_verdict,
@@ -84,7 +84,7 @@ class Judge(Metric):
     judged: str = ""
     """A file of judged replies, from which worked examples are drawn."""
     dimension: str | None = None
-    """The human scores of `judged` that the worked examples show; the only one, or the overall one, unless given."""
+    """The ratings of `judged` that the worked examples show; the only one, or the overall one, unless given."""
     shots: int = 4
     """Worked examples per request, where `judged` is given."""
     samples: int = 5
@@ -189,11 +189,11 @@ class Judge(Metric):
         """The judge's justification of each score; empty if none was asked for."""
         return [verdict.reason for verdict in self.verdicts(batch)] if self.reason else ()
 
-    def verdicts(self, batch: Batch) -> list[Verdict]:
+    def verdicts(self, batch: Batch) -> list[JudgeAnswer]:
         """The judge's answer for each example; asked once per batch."""
         return batch.keep(("judge", self), lambda: self._ask(batch))
 
-    def planned(self, examples: Sequence[Example]) -> Plan:
+    def planned(self, examples: Sequence[Example]) -> AskingPlan:
         """What scoring would send."""
         return self.asker.planned([self.question(example) for example in examples if self.is_asked(example)])
 
@@ -204,7 +204,7 @@ class Judge(Metric):
         answers = self.asker.ask(questions, self._verdict, "repeating")
         return np.array([mean_verdict(found).score for found in answers], np.float64)
 
-    def tokens_spent(self, examples: Sequence[Example]) -> tuple[Usage, int]:
+    def tokens_spent(self, examples: Sequence[Example]) -> tuple[TokenUsage, int]:
         """The tokens of the answers about these examples in the cache, and how many examples have answers."""
         return self.asker.tokens_spent([self.question(example) for example in examples if self.is_asked(example)])
 
@@ -234,9 +234,9 @@ class Judge(Metric):
             parts.append(f"shots:{self.shots}@{blake2b(shown.encode(), digest_size=4).hexdigest()}")
         return "|".join([*parts, f"v:{__version__}"])
 
-    def _ask(self, batch: Batch) -> list[Verdict]:
-        lowest = Verdict(LOWEST)
-        verdicts = [lowest if blank else Verdict(np.nan) for blank in batch.blank.tolist()]
+    def _ask(self, batch: Batch) -> list[JudgeAnswer]:
+        lowest = JudgeAnswer(LOWEST)
+        verdicts = [lowest if blank else JudgeAnswer(np.nan) for blank in batch.blank.tolist()]
         rows = [row for row, example in enumerate(batch.examples) if self.is_asked(example)]
         if not rows:
             return verdicts
@@ -246,16 +246,16 @@ class Judge(Metric):
             verdicts[row] = mean_verdict(found)
         return verdicts
 
-    def _verdict(self, answer: Answer) -> Verdict:
+    def _verdict(self, answer: EndpointAnswer) -> JudgeAnswer:
         return verdict_of(answer, reason=self.reason)
 
-    def question(self, example: Example) -> Question:
+    def question(self, example: Example) -> JudgeQuestion:
         """The question about one example."""
         shots = [shot for shot in self.worked if shot.example.context != example.context][: self.shots]
         asked = messages(self.rubric_read, example, references=self.shows_references, reason=self.reason, shots=shots)
         if self.reason:
-            return Question(tuple(asked), _REASON_TOKENS, _SCHEMA)
-        return Question(tuple(asked), _DIGIT_TOKENS)
+            return JudgeQuestion(tuple(asked), _REASON_TOKENS, _SCHEMA)
+        return JudgeQuestion(tuple(asked), _DIGIT_TOKENS)
 
     def is_asked(self, example: Example) -> bool:
         """Whether the model is asked about it: not about an empty reply, or one that lacks what the rubric needs."""
@@ -443,10 +443,10 @@ def limit_cost(judges: Sequence[Judge], most: float) -> None:
         judge.asker.budgets.append(budget)
 
 
-def planned(judges: Sequence[Judge], examples: Sequence[Example]) -> dict[str, Plan]:
+def planned(judges: Sequence[Judge], examples: Sequence[Example]) -> dict[str, AskingPlan]:
     """What each judge would send to score the examples; nothing is sent."""
-    plans: dict[str, Plan] = {}
+    plans: dict[str, AskingPlan] = {}
     for judge in judges:
         label = f"{judge.model} at {judge.asker.endpoint.host}"
-        plans[label] = Plan.total([plans.get(label, Plan()), judge.planned(examples)])
+        plans[label] = AskingPlan.total([plans.get(label, AskingPlan()), judge.planned(examples)])
     return plans

@@ -31,7 +31,7 @@ from rejoinder.types import Example
 # contains a closing tag or a system prompt of its own, stays a string. The system message tells the judge so.
 
 
-Message = dict[str, str]
+PromptMessage = dict[str, str]
 
 _RULES = (
     "You judge replies in conversations. Each user message is one JSON object with the conversation so far, oldest "
@@ -57,7 +57,7 @@ class Shot:
 
 def messages(
     rubric: Rubric, example: Example, *, references: bool, reason: bool, shots: Sequence[Shot]
-) -> list[Message]:
+) -> list[PromptMessage]:
     """System message, worked examples, then the reply to judge."""
     asked = [_message("system", _instructions(rubric, reason=reason))]
     for shot in shots:
@@ -67,7 +67,7 @@ def messages(
     return asked
 
 
-def pair_messages(rubric: Rubric, first: Example, second: Example, *, references: bool) -> list[Message]:
+def pair_messages(rubric: Rubric, first: Example, second: Example, *, references: bool) -> list[PromptMessage]:
     """The messages that ask which of two replies to one context is better."""
     rules = (
         f"{_RULES.replace('a reply to judge', 'two replies to compare, A and B')}\n\nCompare the replies by this "
@@ -106,7 +106,7 @@ def _as_json(shown: dict[str, object]) -> str:
     return _MARKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _message(role: str, content: str) -> Message:
+def _message(role: str, content: str) -> PromptMessage:
     return {"role": role, "content": content}
 
 
@@ -192,7 +192,7 @@ def _rubric(name: str, found: dict[str, Any], file: str) -> Rubric:
     )
 
 
-# Worked examples for a judge: judged replies whose human scores spread over the scale.
+# Worked examples for a judge: judged replies whose ratings spread over the scale.
 
 
 _MOST = 200
@@ -231,8 +231,8 @@ _MOST_TOKENS = 10_000_000
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """One answer's judgement of one reply."""
+class JudgeAnswer:
+    """What one answer says of one reply."""
 
     score: float
     """NaN where the answer cannot be used."""
@@ -243,7 +243,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens read and written, how many of them are estimates, and in how many answers."""
 
     read: int = 0
@@ -252,11 +252,11 @@ class Usage:
     written_estimated: int = 0
     estimates: int = 0
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(*map(add, astuple(self), astuple(other)))
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(*map(add, astuple(self), astuple(other)))
 
 
-def text_of(response: Mapping[str, Any]) -> str:
+def answer_text(response: Mapping[str, Any]) -> str:
     """The text of an answer; "" where it has none."""
     try:
         content = response["choices"][0]["message"]["content"]
@@ -269,7 +269,7 @@ _MOST_OFF = 10
 """No prompt has fewer tokens than the estimate divided by this: each would have some 30 bytes."""
 
 
-def usage_of(response: Mapping[str, Any], read: int, written: int) -> Usage:
+def token_usage(response: Mapping[str, Any], read: int, written: int) -> TokenUsage:
     """Tokens read and written as the server counted them, or else the given estimates.
 
     Some servers report no counts, only one of them, or counts that cannot be right, such as 0 for an answer with text,
@@ -279,7 +279,7 @@ def usage_of(response: Mapping[str, Any], read: int, written: int) -> Usage:
     counts = usage if isinstance(usage, dict) else {}
     found_read = _count(counts.get("prompt_tokens"), max(1, read // _MOST_OFF))
     found_written = _count(counts.get("completion_tokens"), 0 if _is_empty(response) else 1)
-    return Usage(
+    return TokenUsage(
         read if found_read is None else found_read,
         written if found_written is None else found_written,
         read if found_read is None else 0,
@@ -307,28 +307,34 @@ def has_logprobs(response: Mapping[str, Any]) -> bool:
     return any(entry.get("top_logprobs") for entry in _entries(response))
 
 
-def verdict_of(response: Mapping[str, Any], *, reason: bool = False) -> Verdict:
+def verdict_of(response: Mapping[str, Any], *, reason: bool = False) -> JudgeAnswer:
     """The score by the answer's log-probabilities, or else the digit in its text."""
-    text = text_of(response)
+    text = answer_text(response)
     said = _reason(text) if reason else ""
     for entry in _digit_entries(response, after_key=reason):
         masses = _masses(entry)
         total = sum(masses)
         if total >= LEAST_MASS:
-            return Verdict(sum(int(digit) * mass for digit, mass in zip(DIGITS, masses, strict=True)) / total, "", said)
+            return JudgeAnswer(
+                sum(int(digit) * mass for digit, mass in zip(DIGITS, masses, strict=True)) / total, "", said
+            )
         if entry["token"].strip():
-            return Verdict(math.nan, f"the digits hold less than {LEAST_MASS:.0%} of the probability", said)
+            return JudgeAnswer(math.nan, f"the digits hold less than {LEAST_MASS:.0%} of the probability", said)
     digit = digit_in(text)
-    return Verdict(math.nan, "no digit from 1 to 5 in the answer", said) if digit is None else Verdict(digit, "", said)
+    return (
+        JudgeAnswer(math.nan, "no digit from 1 to 5 in the answer", said)
+        if digit is None
+        else JudgeAnswer(digit, "", said)
+    )
 
 
-def mean_verdict(verdicts: Sequence[Verdict]) -> Verdict:
+def mean_verdict(verdicts: Sequence[JudgeAnswer]) -> JudgeAnswer:
     """One verdict from several samples: the mean of those that can be used."""
     scores = [verdict.score for verdict in verdicts if not math.isnan(verdict.score)]
     reason = next((verdict.reason for verdict in verdicts if verdict.reason), "")
     if not scores:
-        return Verdict(math.nan, next((verdict.problem for verdict in verdicts), "no answer"), reason)
-    return Verdict(math.fsum(scores) / len(scores), "", reason)
+        return JudgeAnswer(math.nan, next((verdict.problem for verdict in verdicts), "no answer"), reason)
+    return JudgeAnswer(math.fsum(scores) / len(scores), "", reason)
 
 
 def digit_in(text: str) -> float | None:
@@ -358,7 +364,7 @@ def letter_masses(response: Mapping[str, Any], letters: str) -> list[float] | No
         masses = [_mass(entry, letter) for letter in letters]
         # The sampled text is no way out: it would count the rare samples that happen to begin with a letter.
         return [mass / sum(masses) for mass in masses] if sum(masses) >= LEAST_MASS else None
-    said = re.match(_LETTER.format(letters), text_of(response))
+    said = re.match(_LETTER.format(letters), answer_text(response))
     return [float(letter == said[1]) for letter in letters] if said else None
 
 

@@ -26,7 +26,7 @@ from rejoinder.learning.run import TrainingRun, checkpoints_in, is_main_process,
 
 
 @dataclass
-class Progress:
+class StageProgress:
     """Progress of a stage."""
 
     step: int = 0
@@ -67,7 +67,7 @@ class Checkpoints:
     def write(
         self,
         stage: str,
-        progress: Progress,
+        progress: StageProgress,
         network: torch.nn.Module,
         optimiser: Any,
         best: dict[str, Tensor] | None,
@@ -92,7 +92,7 @@ class Checkpoints:
 
     def read(
         self, stage: str, network: torch.nn.Module, optimiser: Any
-    ) -> tuple[Progress, dict[str, Tensor] | None] | None:
+    ) -> tuple[StageProgress, dict[str, Tensor] | None] | None:
         """Restore network and optimiser; return the progress and the best weights. None if there is no checkpoint."""
         found = checkpoints_in(self.folder, stage)
         if not found:
@@ -110,7 +110,7 @@ class Checkpoints:
             nested = _nested(saved_tensors(folder / "optimiser.safetensors"))
             optimiser.load_state_dict({"state": nested, "param_groups": groups})
             best = folder / "best.safetensors"
-            return Progress(**state), saved_tensors(best) if best.exists() else None
+            return StageProgress(**state), saved_tensors(best) if best.exists() else None
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, DataError) as error:
             raise DataError(f"is not a complete checkpoint ({error})", file=str(folder)) from error
 

@@ -101,7 +101,7 @@ def _judged_digest(judged: Iterable[JudgedExample]) -> str:
     return digest_of([*_plain(item.example), item.scores] for item in judged)
 
 
-# Every cell of an experiment's grid is fitted on the same dialogues, of which there may be very many.
+# Every cell of an experiment is fitted on the same dialogues, of which there may be very many.
 @lru_cache(maxsize=2)
 def _corpus_contexts(dialogues: tuple[Dialogue, ...]) -> TrainedContexts:
     return TrainedContexts.within(dialogues)
@@ -124,11 +124,11 @@ def _chosen(known: Sequence[str]) -> str:
 # Splits that keep groups together: replies to one context are never on both sides of a split.
 
 
-Seed = int | Sequence[int]
+DrawSeed = int | Sequence[int]
 
 
 def held_out(
-    groups: ArrayLike, share: float, seed: Seed, *, fewest: int = 1, most: int | None = None
+    groups: ArrayLike, share: float, seed: DrawSeed, *, fewest: int = 1, most: int | None = None
 ) -> NDArray[np.bool_]:
     """Which rows to hold out: those of a random share of the groups, at most `most` groups.
 
@@ -139,13 +139,13 @@ def held_out(
     return drawn_groups(codes, count if most is None else min(count, most), seed)
 
 
-def drawn_groups(groups: ArrayLike, count: int, seed: Seed) -> NDArray[np.bool_]:
+def drawn_groups(groups: ArrayLike, count: int, seed: DrawSeed) -> NDArray[np.bool_]:
     """Which rows belong to `count` random groups; all rows where there are no more groups than that."""
     names, codes = np.unique(np.asarray(groups), return_inverse=True)
     return np.isin(codes, np.random.default_rng(seed).permutation(len(names))[:count])
 
 
-def fold_of_groups(groups: ArrayLike, folds: int, seed: Seed, *, by_size: bool = True) -> Ints:
+def fold_of_groups(groups: ArrayLike, folds: int, seed: DrawSeed, *, by_size: bool = True) -> Ints:
     """The fold of each row; groups are kept whole, and assigned in random order.
 
     With `by_size` each group goes to the fold with the fewest rows so far; otherwise folds have equal numbers of
@@ -173,7 +173,7 @@ BATCH_COST = 16
 on one core; torch was not measured."""
 
 
-class Encoded(NamedTuple):
+class EncodedPair(NamedTuple):
     """The token ids of a text pair, with the segment of each token: 0 or 1, or its part of a branching row."""
 
     ids: tuple[int, ...]
@@ -229,7 +229,7 @@ def buckets(lengths: Sequence[int], size: int, rng: np.random.Generator, *, fewe
     return [rows if len(rows) >= fewest else [*rows, *batches[at - 1]] for at, rows in enumerate(batches)]
 
 
-def padded(encoded: Sequence[Encoded], pad: int) -> dict[str, Ints]:
+def padded(encoded: Sequence[EncodedPair], pad: int) -> dict[str, Ints]:
     """The rows as a network's input arrays, padded to the longest. Each (rows, longest)
 
     A cross-encoder takes input_ids, attention_mask and token_type_ids; a branching encoder takes input_ids, positions

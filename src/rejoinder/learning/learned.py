@@ -49,7 +49,7 @@ class Learned(NearNames, ABC):
     reads_sentences: ClassVar[bool] = False
     """Whether it learns from sentences, so that a text file with one sentence per line is accepted as dialogues."""
     learns_systems: ClassVar[bool] = False
-    """Whether it learns which system gave a reply, so that its judged examples need no human scores."""
+    """Whether it learns which system gave a reply, so that its judged examples need no ratings."""
     retired: ClassVar[frozenset[str]] = frozenset()
     """Parameters of earlier versions, ignored in saved folders: they do not change what was learned."""
 
@@ -89,7 +89,7 @@ class Learned(NearNames, ABC):
         return {name: values[name] for name in self._learned_names()}
 
     @classmethod
-    def saved_parameters(cls, parameters: dict[str, Any], home: Path) -> dict[str, Any]:  # noqa: ARG003 - for subclasses
+    def saved_parameters(cls, parameters: dict[str, Any], folder: Path) -> dict[str, Any]:  # noqa: ARG003 - for subclasses
         """The parameters of config.json, with what they name as it lies in the folder."""
         return parameters
 
@@ -106,25 +106,25 @@ class Learned(NearNames, ABC):
         }
 
     @classmethod
-    def _saved(cls, home: Path) -> tuple[Self, dict[str, Any]]:
+    def _saved(cls, folder: Path) -> tuple[Self, dict[str, Any]]:
         """An unfitted instance with the parameters saved in a folder, and the content of config.json.
 
         The latter has `learned`, which is what `save_learned` returned.
         """
-        config = read_config(home, cls.kind)
+        config = read_config(folder, cls.kind)
         if config["name"] != cls.name:
-            raise CallError(f"{home} holds the {cls.kind} {config['name']!r}: expected {cls.name!r}")
-        config["learned"] = checked_object(config.get("learned"), str(home / CONFIG), "learned")
+            raise CallError(f"{folder} holds the {cls.kind} {config['name']!r}: expected {cls.name!r}")
+        config["learned"] = checked_object(config.get("learned"), str(folder / CONFIG), "learned")
         known = {field.name for field in dataclasses.fields(cls) if field.init}
         parameters = {name: value for name, value in config["parameters"].items() if name not in cls.retired}
-        parameters = cls.saved_parameters(parameters, home)
+        parameters = cls.saved_parameters(parameters, folder)
         for name in parameters:
             if name not in known:
-                raise UnknownNameError(f"parameter of {cls.name} in {home}:", name, known)
+                raise UnknownNameError(f"parameter of {cls.name} in {folder}:", name, known)
         try:
             return instance(cls.name, cls, {}, parameters), config
         except CallError as error:
-            raise DataError(str(error), file=str(home / CONFIG), field="parameters") from error
+            raise DataError(str(error), file=str(folder / CONFIG), field="parameters") from error
 
     @property
     def pretrained_names(self) -> tuple[tuple[str, str], ...]:
@@ -150,10 +150,10 @@ class Learned(NearNames, ABC):
             object.__setattr__(self, name, value)
 
 
-def read_contexts(home: Path) -> TrainedContexts:
+def read_contexts(folder: Path) -> TrainedContexts:
     """The contexts that a saved model was trained on."""
     expected = {"keys": Array("i", ("any contexts",), low=0, increasing=True)}
-    return TrainedContexts(read_arrays(home / CONTEXTS, expected)["keys"].astype(np.uint64))
+    return TrainedContexts(read_arrays(folder / CONTEXTS, expected)["keys"].astype(np.uint64))
 
 
 # Models that learn from dialogues alone: shared by reply models and sentence encoders.
@@ -300,10 +300,10 @@ class FittedOnDialogues(Learned):
     @verb
     def load(cls, folder: Annotated[str | Path, Option("the folder of the model", path)]) -> Self:
         """The model that was saved in a folder, fitted."""
-        home = Path(folder)
-        with offline(), opening(home):
-            model, config = cls._saved(home)
-            found = values_of(DialogueFit, config["fit"], str(home / CONFIG), "fit", _FIT)
-            fit = DialogueFit(**found, contexts=read_contexts(home))
-            model._remember(model.load_learned(home, config["learned"]), fit)
+        folder = Path(folder)
+        with offline(), opening(folder):
+            model, config = cls._saved(folder)
+            found = values_of(DialogueFit, config["fit"], str(folder / CONFIG), "fit", _FIT)
+            fit = DialogueFit(**found, contexts=read_contexts(folder))
+            model._remember(model.load_learned(folder, config["learned"]), fit)
         return model

@@ -21,8 +21,8 @@ from accelerate.state import AcceleratorState  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
 from rejoinder.errors import RejoinderError
-from rejoinder.learning.checkpoints import Checkpoints, Progress, plain_state
-from rejoinder.learning.run import Paused, TrainingRun, Validation
+from rejoinder.learning.checkpoints import Checkpoints, StageProgress, plain_state
+from rejoinder.learning.run import Paused, StageValidation, TrainingRun
 from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.torch_parts import frozen
 from rejoinder.progress import bar
@@ -31,7 +31,7 @@ from rejoinder.threads import use_thread_pools
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StageOutcome:
     """The result of a stage."""
 
     stage: str
@@ -72,22 +72,22 @@ class LossValidated(Protocol):
         """The loss on held-out rows; None without any."""
 
 
-def train(
+def run_stage(
     model: Trainable, stage: Stage, schedule: Schedule, seed: int, run: TrainingRun, checkpoints: Checkpoints | None
-) -> Outcome:
+) -> StageOutcome:
     """Train the model in place; it ends with its best weights, or with the last ones without validation data."""
     use_thread_pools()
     with torch.random.fork_rng(), _freezing(model.network, schedule):
         return _Loop(model, stage, schedule, seed, run, checkpoints).run_all()
 
 
-def train_stage(stage: Stage, schedule: Schedule, seed: int, run: TrainingRun | None, key: str) -> Outcome:
+def train_stage(stage: Stage, schedule: Schedule, seed: int, run: TrainingRun | None, key: str) -> StageOutcome:
     """Train the network of the only stage in place, with checkpoints if the run has a folder for them.
 
     `key` changes with everything that decides what is learned.
     """
     run = run or TrainingRun()
-    return train(stage, stage, schedule, seed, run, Checkpoints.of(run, key))
+    return run_stage(stage, stage, schedule, seed, run, Checkpoints.of(run, key))
 
 
 def _freezing(network: nn.Module, schedule: Schedule) -> AbstractContextManager[None]:
@@ -126,7 +126,7 @@ class _Loop:
         self.network = self.accelerator.unwrap_model(self.forward)
         self.mixed_forward = self.network.__dict__.pop("forward", None)
         self.network.__dict__.pop("_original_forward", None)
-        self.progress, self.best = Progress(), _nothing()
+        self.progress, self.best = StageProgress(), _nothing()
         if checkpoints is not None and run.resume:
             found = checkpoints.read(stage.name, model.network, self.optimiser)
             if found is not None:
@@ -135,7 +135,7 @@ class _Loop:
         self.total = schedule.total(self.steps_per_epoch)
         self.since, self.seconds_before = monotonic(), self.progress.seconds
 
-    def run_all(self) -> Outcome:
+    def run_all(self) -> StageOutcome:
         """Take every remaining step."""
         progress = self.progress
         batches: list[list[int]] = []
@@ -155,7 +155,7 @@ class _Loop:
         if self.best is not None:
             self.model.network.load_state_dict(self.best)
         self.model.network.eval()
-        return Outcome(self.stage.name, progress.step, self.stage.figure, progress.best)
+        return StageOutcome(self.stage.name, progress.step, self.stage.figure, progress.best)
 
     def _bar(self) -> Any:
         """Progress over all steps."""
@@ -222,7 +222,7 @@ class _Loop:
         if paused and not progress.finished:
             raise Paused(f"paused at step {progress.step} of {self.total}: resume the run to go on")
 
-    def _validate(self, moving: Any, loss: float | None = None) -> Validation:
+    def _validate(self, moving: Any, loss: float | None = None) -> StageValidation:
         """Validate, and keep the weights if they are the best so far."""
         progress, found = self.progress, self.stage.validate()
         if found is not None and (progress.best is None or found > progress.best):
@@ -241,13 +241,13 @@ class _Loop:
             lost = "" if loss is None else f", loss {loss:.3f}"
             line = f"{self.stage.name}: step {progress.step} of {self.total}{lost}{said}"
             moving.write(one_line(line), file=sys.stderr)
-        return Validation(self.stage.name, progress.step, found, held_out_loss)
+        return StageValidation(self.stage.name, progress.step, found, held_out_loss)
 
     def _validation_loss(self) -> float | None:
         """The loss on held-out rows, where the learning rate depends on it."""
         return cast("LossValidated", self.stage).validation_loss() if self.schedule.decay == "plateau" else None
 
-    def _report(self, found: Validation) -> None:
+    def _report(self, found: StageValidation) -> None:
         if self.run.on_validation is not None and self.accelerator.is_main_process:
             self.run.on_validation(found)
 

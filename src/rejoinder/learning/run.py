@@ -19,7 +19,7 @@ PRECISIONS = ("no", "bf16", "fp16")
 
 
 @dataclass(frozen=True)
-class Validation:
+class StageValidation:
     """What a stage of training found on its held-out rows."""
 
     stage: str
@@ -69,7 +69,7 @@ class TrainingRun(NearNames):
     """What would be faster, in words: shown with the time that training will take, if that is long."""
     quiet: bool = True
     """Show neither progress bars nor validation figures."""
-    on_validation: Callable[[Validation], None] | None = None
+    on_validation: Callable[[StageValidation], None] | None = None
     """Called after each validation, while the network has the weights that were validated."""
 
     def __post_init__(self) -> None:

@@ -19,14 +19,16 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder._version import __version__
 from rejoinder.arrays import Bools, Ints
 from rejoinder.data.records import examples_in
 from rejoinder.errors import CallError, UnknownNameError, shortened
-from rejoinder.metrics.batch import Batch, TextOptions, Tokens, even_batches
+from rejoinder.metrics.batch import Batch, BatchTokens, TextOptions, even_batches
 from rejoinder.specs import NearNames, check_fields, format_spec
 from rejoinder.text.tokens import TOKENISER_NAMES, parse_strip
 from rejoinder.types import Example, Scores
+
+NUMBERS = "0.1.0"
+"""The version that first gave the scores which metrics give today, written in signatures."""
 
 
 class ScoreWarning(UserWarning):
@@ -170,6 +172,11 @@ class Metric(NearNames, ABC):
         """Whether it is known for which replies the metric can be relied on; False for metrics that compare words."""
         return False
 
+    @property
+    def language(self) -> str:
+        """The language of the replies that it knows, as messages name it; "" if it knows any, or that is not known."""
+        return ""
+
     def doubts(self, batch: Batch) -> Mapping[str, Bools]:  # noqa: ARG002 - for those that know their limits
         """Kind of reply that the metric cannot be relied on for, in words -> which replies of the batch are of it."""
         return {}
@@ -194,20 +201,19 @@ class Metric(NearNames, ABC):
 
     @property
     def gives_intervals(self) -> bool:
-        """Whether the metric gives, for each reply, an interval expected to contain the human score."""
+        """Whether the metric gives, for each reply, an interval expected to contain the rating."""
         return False
 
     def intervals(self, batch: Batch) -> tuple[Scores, Scores]:  # noqa: ARG002 - for those that give them
-        """The lower and upper bounds of the intervals expected to contain the human scores; NaN where unknown."""
+        """The lower and upper bounds of the intervals expected to contain the ratings; NaN where unknown."""
         raise CallError(f"{self.name} gives no intervals: only a calibrated evaluator does")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments; those that only this metric has come first."""
         own = inspect.get_annotations(type(self))
-        names = sorted(
-            (field.name for field in dataclasses.fields(self) if field.init), key=lambda name: name not in own
-        )
+        fields = (field.name for field in dataclasses.fields(self) if field.init)
+        names = sorted(fields, key=own.__contains__, reverse=True)  # which keeps the order of equal ones
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -221,7 +227,7 @@ class Metric(NearNames, ABC):
     def signature(self) -> str:
         """Everything that determines the score, on one line."""
         shown = [f"{key}:{plain(value)}" for key, value in self.parameters.items() if value is not None]
-        return "|".join([self.name, *shown, f"v:{__version__}"])
+        return "|".join([self.name, *shown, f"v:{NUMBERS}"])
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -266,7 +272,7 @@ def best_reference(pair_scores: Scores, batch: Batch, refs: str) -> Scores:
     return scores
 
 
-def settle_empty(scores: Scores, batch: Batch, tokens: Tokens, lowest: float = 0.0) -> Scores:
+def settle_empty(scores: Scores, batch: Batch, tokens: BatchTokens, lowest: float = 0.0) -> Scores:
     """The same scores, except for replies without a token: an empty reply gets the lowest score.
 
     A reply whose tokens were all removed scores 1 if its text equals a reference, else NaN: there is nothing left to

@@ -45,7 +45,7 @@ class TextOptions:
 
 
 @dataclass(frozen=True)
-class Tokens:
+class BatchTokens:
     """The tokens of a batch as codes into one vocabulary."""
 
     vocabulary: pl.Series
@@ -67,7 +67,9 @@ class Batch:
 
     def __init__(self, examples: Sequence[Example]) -> None:
         check_polars_threads()
-        self.examples = _without_blank_references(examples)
+        self.examples = examples
+        if not all(map(str.strip, chain.from_iterable(map(_references, examples)))):
+            self.examples = [replace(one, references=tuple(filter(str.strip, one.references))) for one in examples]
         self._kept: dict[Hashable, object] = {}
 
     def __len__(self) -> int:
@@ -104,15 +106,15 @@ class Batch:
         """Which replies are empty or white space only. (examples,)"""
         return np.fromiter((not example.response.strip() for example in self.examples), np.bool_, len(self))
 
-    def tokens(self, options: TextOptions) -> Tokens:
+    def tokens(self, options: TextOptions) -> BatchTokens:
         """Replies and references as token codes."""
         return self.keep(options, partial(self._tokens, options))
 
-    def _tokens(self, options: TextOptions) -> Tokens:
+    def _tokens(self, options: TextOptions) -> BatchTokens:
         owners = np.concatenate([np.arange(len(self)), self.owner]) if options.tokenise == AUTO else None
         vocabulary, rows = encode(pl.concat([self.responses, self.references]), options, owners)
         cut = rows.offsets[len(self)]
-        return Tokens(
+        return BatchTokens(
             vocabulary,
             Ragged(rows.values[:cut], rows.offsets[: len(self) + 1]),
             Ragged(rows.values[cut:], rows.offsets[len(self) :] - cut),
@@ -123,12 +125,6 @@ def even_batches(examples: Sequence[Example]) -> list[Batch]:
     """The examples in batches of equal size, at least one: a small last batch would cost more per example."""
     size = max(1, math.ceil(len(examples) / max(1, round(len(examples) / BATCH))))
     return [Batch(examples[start : start + size]) for start in range(0, max(1, len(examples)), size)]
-
-
-def _without_blank_references(examples: Sequence[Example]) -> Sequence[Example]:
-    if all(map(str.strip, chain.from_iterable(map(_references, examples)))):
-        return examples
-    return [replace(example, references=tuple(filter(str.strip, example.references))) for example in examples]
 
 
 def encode(texts: pl.Series, options: TextOptions, owners: Ints | None = None) -> tuple[pl.Series, Ragged]:

@@ -25,7 +25,7 @@ from rejoinder.metrics.hashes import (
     FrequencyTable,
     ngram_hashes,
     reference_hashes,
-    repeated,
+    repeats_within,
     reply_counts,
 )
 from rejoinder.metrics.ngrams import SharedNgrams, counts_within, ngram_offsets, shared_ngrams
@@ -204,7 +204,7 @@ class _FrequencyObserver:
             document = batch.owner[row]
             suspects = np.flatnonzero((count > 1) | several[document])
             kept = np.ones(len(hashes), np.bool_)
-            kept[suspects] = ~repeated(hashes[suspects], document[suspects])
+            kept[suspects] = ~repeats_within(hashes[suspects], document[suspects])
             self._counter.add(hashes[kept] ^ salts[document[kept]])
 
     def state(self) -> State:

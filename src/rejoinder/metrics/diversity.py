@@ -22,10 +22,10 @@ from rejoinder.metrics.ngrams import (
     ngrams,
     occurrences,
     occurrences_before,
-    padded,
+    padded_columns,
 )
 from rejoinder.text.tokens import coded
-from rejoinder.text.vectors import SHIPPED
+from rejoinder.text.vectors import SHIPPED_VECTORS
 from rejoinder.types import Scores
 
 # Distinct-n: the share of distinct n-grams (Li et al. 2016).
@@ -158,14 +158,14 @@ class Repetition(TextMetric):
         return Ragged(codes[contexts.values], contexts.offsets), Ragged(replies, tokens.responses.offsets)
 
     def _chunk(self, contexts: Ragged, replies: Ragged, chunk: Ints) -> Ints:
-        reply = padded(replies, chunk, -1)
+        reply = padded_columns(replies, chunk, -1)
         before = np.zeros((len(reply) - self.n + 1, len(chunk)), np.bool_)
         if self.of != "context":
             # Padding equals padding, but no n-gram inside the reply extends into it.
             *_, count = occurrences_before(reply, self.n)
             before |= count > 0
         if self.of != "reply":
-            context = padded(contexts, chunk, -2)
+            context = padded_columns(contexts, chunk, -2)
             if len(context) >= self.n:
                 *_, count = occurrences(reply, context, self.n)
                 before |= count > 0
@@ -200,7 +200,7 @@ class Specificity(TextMetric):
     def score_batch(self, batch: Batch) -> Scores:
         """The mean rarity of the words."""
         tokens = batch.tokens(self.text)
-        rarity, known, word = _rarity(tokens.vocabulary, vector_rows(batch, self.text, SHIPPED))
+        rarity, known, word = _rarity(tokens.vocabulary, vector_rows(batch, self.text, SHIPPED_VECTORS))
         codes, row = tokens.responses.values, tokens.responses.row_of_value
         words = np.bincount(row, weights=word[codes], minlength=len(batch))
         total = np.bincount(row, weights=rarity[codes] * word[codes], minlength=len(batch))
@@ -213,5 +213,5 @@ class Specificity(TextMetric):
 def _rarity(vocabulary: pl.Series, rank: Ints) -> tuple[Scores, NDArray[np.bool_], NDArray[np.bool_]]:
     """For each token: its rarity, whether it is known, whether it is a word."""
     word = vocabulary.str.contains(r"\p{L}").to_numpy()
-    rarity = np.where(rank >= 0, np.log1p(np.maximum(rank, 0)) / np.log1p(len(shared_vectors(SHIPPED))), 1.0)
+    rarity = np.where(rank >= 0, np.log1p(np.maximum(rank, 0)) / np.log1p(len(shared_vectors(SHIPPED_VECTORS))), 1.0)
     return rarity, (rank >= 0) & word, word

@@ -15,7 +15,7 @@ from rejoinder.arrays import Ints, Ragged, Vectors
 from rejoinder.metrics.base import TextMetric, best_reference, check_choice, settle_empty
 from rejoinder.metrics.batch import Batch, TextOptions, identical_rows, kept_tokens
 from rejoinder.metrics.ngrams import LONGEST_IN_TABLE, chunks_by_length
-from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
+from rejoinder.text.vectors import SHIPPED_VECTORS, WordVectors, load_vectors
 from rejoinder.types import Scores
 
 _ROWS = 1024
@@ -45,18 +45,18 @@ class Embedded:
     identical: NDArray[np.bool_]  # (references,): same tokens as the reply
 
     @cached_property
-    def pooled_responses(self) -> Pooled:
+    def pooled_responses(self) -> PooledVectors:
         """The word vectors of each reply, pooled."""
         return pool_rows(self.vectors, self.responses)
 
     @cached_property
-    def pooled_references(self) -> Pooled:
+    def pooled_references(self) -> PooledVectors:
         """The word vectors of each reference, pooled."""
         return pool_rows(self.vectors, self.references)
 
 
 @dataclass(frozen=True, slots=True)
-class Pooled:
+class PooledVectors:
     """Sum, maximum and minimum of the word vectors of each row; zeros for a row without words. (rows, dims)"""
 
     total: Vectors
@@ -76,7 +76,7 @@ class EmbeddingMetric(TextMetric):
     cannot_score: ClassVar[str] = "no references, or no word with a vector"
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
-    vectors: str = SHIPPED
+    vectors: str = SHIPPED_VECTORS
     refs: str = "max"
 
     def check(self) -> None:
@@ -116,11 +116,11 @@ class EmbeddingMetric(TextMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PooledMetric(EmbeddingMetric):
+class PooledVectorMetric(EmbeddingMetric):
     """Pools a text into one vector and compares two texts by cosine."""
 
     @abstractmethod
-    def vector(self, pooled: Pooled) -> Vectors:
+    def vector(self, pooled: PooledVectors) -> Vectors:
         """One vector per row. (rows, dims)"""
 
     def score_batch(self, batch: Batch) -> Scores:
@@ -140,27 +140,27 @@ class PooledMetric(EmbeddingMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmbeddingAverage(PooledMetric):
+class EmbeddingAverage(PooledVectorMetric):
     """Cosine of the mean word vectors of reply and reference."""
 
     name: ClassVar[str] = "embedding-average"
     measures: ClassVar[str] = "cosine of the mean word vectors of reply and reference"
     citation: ClassVar[str] = "Wieting et al. 2015; Liu et al. 2016"
 
-    def vector(self, pooled: Pooled) -> Vectors:
+    def vector(self, pooled: PooledVectors) -> Vectors:
         """The sum, which has the same direction as the mean."""
         return pooled.total
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorExtrema(PooledMetric):
+class VectorExtrema(PooledVectorMetric):
     """Cosine of the extreme values, dimension by dimension, of the word vectors of reply and reference."""
 
     name: ClassVar[str] = "vector-extrema"
     measures: ClassVar[str] = "cosine of the most extreme values of the word vectors of reply and reference"
     citation: ClassVar[str] = "Forgues et al. 2014; Liu et al. 2016"
 
-    def vector(self, pooled: Pooled) -> Vectors:
+    def vector(self, pooled: PooledVectors) -> Vectors:
         """In each dimension the value of the largest magnitude, the positive one on a tie."""
         return np.where(pooled.highest >= -pooled.lowest, pooled.highest, pooled.lowest)
 
@@ -233,9 +233,9 @@ def _padded_words(texts: Ragged, rows: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return texts.values[firsts + np.minimum(position, lengths - 1)], position < lengths
 
 
-def pool_rows(vectors: Vectors, rows: Ragged) -> Pooled:
+def pool_rows(vectors: Vectors, rows: Ragged) -> PooledVectors:
     """Sum, maximum and minimum of the word vectors of each row."""
-    pooled = Pooled(*(np.zeros((len(rows), vectors.shape[1]), np.float32) for _ in range(3)))
+    pooled = PooledVectors(*(np.zeros((len(rows), vectors.shape[1]), np.float32) for _ in range(3)))
     longest_first = np.argsort(-rows.lengths, kind="stable")
     for start in range(0, len(rows), _ROWS):  # few enough to stay in the processor's cache
         chunk = longest_first[start : start + _ROWS]

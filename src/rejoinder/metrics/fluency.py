@@ -44,7 +44,7 @@ _MOST_TOKENS = 2048
 _START, _END = 1, 2
 _CHUNK = 512
 
-Arrays = Mapping[str, NDArray[Any]]
+WindowArrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +64,12 @@ class Fluency(Metric):
 
 
 @cache
-def shipped_weights() -> Arrays:
+def shipped_weights() -> WindowArrays:
     """The arrays of the network that comes with the package, at full precision."""
     return full_precision(saved_arrays(WEIGHTS))
 
 
-def full_precision(arrays: Arrays) -> Arrays:
+def full_precision(arrays: WindowArrays) -> WindowArrays:
     """The arrays as float32; tables of vectors are stored as int8 with one scale per row."""
     tables = [name for name in arrays if f"{name}.scale" in arrays]
     full = {name: arrays[name].astype(np.float32) for name in arrays if not name.endswith(".scale")}
@@ -78,7 +78,7 @@ def full_precision(arrays: Arrays) -> Arrays:
     return full
 
 
-def fluency(texts: Sequence[str], arrays: Arrays) -> Scores:
+def fluency(texts: Sequence[str], arrays: WindowArrays) -> Scores:
     """The mean over each text's windows of the probability that it is intact, weighted by their tokens. (texts,)
 
     NaN for a text of fewer than FEWEST_WORDS words.
@@ -133,7 +133,7 @@ def _buckets(token: str) -> tuple[int, int]:
     return 3 + crc32(word) % (WORDS - 3), 3 + crc32(ending) % (ENDINGS - 3)
 
 
-def logits(words: Ints, endings: Ints, arrays: Arrays) -> NDArray[np.float32]:
+def logits(words: Ints, endings: Ints, arrays: WindowArrays) -> NDArray[np.float32]:
     """One logit per window. Each (windows, tokens) -> (windows,)"""
     present = (words > 0)[:, :, None]
     hidden = np.concatenate([arrays["words"][words], arrays["endings"][endings]], axis=2) * present

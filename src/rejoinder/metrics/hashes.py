@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints, Ragged, offsets_of
-from rejoinder.metrics.batch import Batch, TextOptions, Tokens
+from rejoinder.metrics.batch import Batch, BatchTokens, TextOptions
 from rejoinder.metrics.ngrams import counts_within
 from rejoinder.text.tokens import GOLDEN, Hashes, place_of_equal
 
@@ -26,7 +26,7 @@ _PARTITION_BITS = 6  # hashes on disk are read back in partitions by this many l
 _SHARED_ORDERS = 4  # as CIDEr needs
 
 
-def ngram_hashes(tokens: Tokens, rows: Ragged, orders: int) -> Iterator[tuple[Hashes, Ints]]:
+def ngram_hashes(tokens: BatchTokens, rows: Ragged, orders: int) -> Iterator[tuple[Hashes, Ints]]:
     """For n = 1..orders, one hash per n-gram, the same in every batch of a run, and its row; in text order."""
     words, row = tokens.word_hashes[rows.values], rows.row_of_value
     hashes = np.zeros(len(words), np.uint64)
@@ -83,7 +83,7 @@ class HashIndex:
         return np.where(there == wanted, place, -1)
 
 
-def repeated(hashes: Hashes, document: Ints) -> NDArray[np.bool_]:
+def repeats_within(hashes: Hashes, document: Ints) -> NDArray[np.bool_]:
     """Which hashes are repeats within their document: of equal hashes all but one."""
     marked = hashes ^ (document.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93))
     place = place_of_equal(marked)

@@ -27,8 +27,8 @@ _SIMILAR = 1.25  # the longest text of a table may be this much longer than its 
 
 _OUTSIDE = -3  # equals no word and no padding
 
-Words = NDArray[np.int16] | NDArray[np.int32]  # (positions, examples)
-Counts = NDArray[np.uint8] | NDArray[np.uint16]
+WordCodes = NDArray[np.int16] | NDArray[np.int32]  # (positions, examples)
+NgramTallies = NDArray[np.uint8] | NDArray[np.uint16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def narrowed(texts: Ragged) -> Ragged:
     return Ragged(values, texts.offsets)
 
 
-def padded(texts: Ragged, rows: Ints, filler: int) -> Words:
+def padded_columns(texts: Ragged, rows: Ints, filler: int) -> WordCodes:
     """Some rows side by side, padded to the longest. (positions, rows)"""
     firsts = texts.offsets[rows]
     lengths = texts.offsets[rows + 1] - firsts
@@ -91,10 +91,10 @@ def padded(texts: Ragged, rows: Ints, filler: int) -> Words:
         return np.empty((0, len(rows)), np.int32)
     words: Any = texts.values.take(firsts + position, mode="clip")  # past the end of a row: any word, padded next
     words[position >= lengths] = filler
-    return cast("Words", words)
+    return cast("WordCodes", words)
 
 
-def occurrences(text: Words, other: Words, orders: int) -> Iterator[Counts]:
+def occurrences(text: WordCodes, other: WordCodes, orders: int) -> Iterator[NgramTallies]:
     """For n = 1..orders, how often the n-gram at each position of a text occurs in the other. (positions, examples)"""
     # The other text is read in a circle, so that the table has no empty corners.
     circle = np.concatenate([other, np.full((1, other.shape[1]), _OUTSIDE, other.dtype)])
@@ -102,14 +102,14 @@ def occurrences(text: Words, other: Words, orders: int) -> Iterator[Counts]:
     return _counts_over_lags(text, circle[rows], len(circle), orders)
 
 
-def occurrences_before(text: Words, orders: int) -> Iterator[Counts]:
+def occurrences_before(text: WordCodes, orders: int) -> Iterator[NgramTallies]:
     """For n = 1..orders, how often the n-gram at each position occurred before in its text. (positions, examples)"""
     lags = max(0, len(text) - 1)
     outside = np.full((lags, text.shape[1]), _OUTSIDE, text.dtype)
     return _counts_over_lags(text, np.concatenate([outside, text]), lags, orders)
 
 
-def _counts_over_lags(text: Words, other: Words, lags: int, orders: int) -> Iterator[Counts]:
+def _counts_over_lags(text: WordCodes, other: WordCodes, lags: int, orders: int) -> Iterator[NgramTallies]:
     """For n = 1..orders, at how many of the lags the n-gram at each position i of a text is the one at lag + i of the
     other, which is long enough. (positions, examples)"""
     height, width = text.shape
@@ -121,20 +121,20 @@ def _counts_over_lags(text: Words, other: Words, lags: int, orders: int) -> Iter
         yield _count_true(table)
 
 
-def _count_true(table: NDArray[np.bool_]) -> Counts:
+def _count_true(table: NDArray[np.bool_]) -> NgramTallies:
     """How many cells are true along the first axis, in the narrowest type that cannot overflow."""
     narrow = np.uint8 if len(table) <= 255 else np.uint16
-    counts: Counts = np.add.reduce(table.view(np.uint8), axis=0, dtype=narrow)
+    counts: NgramTallies = np.add.reduce(table.view(np.uint8), axis=0, dtype=narrow)
     return counts
 
 
 def _chunk_matches(replies: Ragged, references: Ragged, chunk: Ints, firsts: Ints, counts: Ints, orders: int) -> Ints:
-    reply = padded(replies, chunk, -1)
+    reply = padded_columns(replies, chunk, -1)
     # In the first reference, then the maximum over all.
-    most = list(occurrences(reply, padded(references, firsts, -2), orders))
+    most = list(occurrences(reply, padded_columns(references, firsts, -2), orders))
     for k in range(1, int(counts.max())):
         holders = np.flatnonzero(counts > k)
-        reference = padded(references, firsts[holders] + k, -2)
+        reference = padded_columns(references, firsts[holders] + k, -2)
         for n, found in enumerate(occurrences(reply[:, holders], reference, orders)):
             most[n][:, holders] = np.maximum(most[n][:, holders], found)
     matches = np.zeros((orders, len(chunk)), np.int64)
@@ -171,7 +171,7 @@ def counts_within(texts: Ragged, orders: int) -> list[Ints]:
     short = texts.lengths[rows] <= LONGEST_IN_TABLE
     codes = narrowed(texts)
     for chunk in chunks_by_length(texts.lengths, rows[short]):
-        words = padded(codes, chunk, -1)
+        words = padded_columns(codes, chunk, -1)
         for first, count, in_text in zip(firsts, counts, occurrences(words, words, orders), strict=True):
             position, column = np.nonzero(in_text > 1)
             place = first[chunk[column]] + position
@@ -206,7 +206,7 @@ def shared_ngrams(replies: Ragged, references: Ragged, owner: Ints, orders: int)
     longest = np.maximum(replies.lengths[owner], references.lengths)
     replies, references = narrowed(replies), narrowed(references)
     for pairs in chunks_by_length(longest, np.flatnonzero(longest <= LONGEST_IN_TABLE)):
-        reply, reference = padded(replies, owner[pairs], -1), padded(references, pairs, -2)
+        reply, reference = padded_columns(replies, owner[pairs], -1), padded_columns(references, pairs, -2)
         for n, counts in enumerate(occurrences(reply, reference, orders), 1):
             position, column = np.nonzero(counts)
             yield SharedNgrams(n, pairs[column], position, counts[position, column].astype(np.int64))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rejoinder.arrays import Ints, Ragged, offsets_of
 from rejoinder.errors import CallError, shortened
 from rejoinder.metrics.base import Metric, State, TextMetric, best_reference, check_choice, check_weight, settle_empty
-from rejoinder.metrics.batch import Batch, Tokens
+from rejoinder.metrics.batch import Batch, BatchTokens
 from rejoinder.metrics.ngrams import ngram_overlap
 from rejoinder.text.tokens import WHITE_SPACE
 from rejoinder.types import Scores
@@ -71,7 +71,7 @@ class RougeL(TextMetric):
         return np.divide(above, below, out=above.copy(), where=below > 0)
 
 
-def common_subsequence(tokens: Tokens, batch: Batch) -> Scores:
+def common_subsequence(tokens: BatchTokens, batch: Batch) -> Scores:
     """Length of the longest common subsequence of each reference with its reply. (references,)"""
     # With more distinct tokens than characters, the codes themselves are compared, which is slower.
     comparable = as_strings if len(tokens.vocabulary) <= _CHARACTERS else _as_arrays

@@ -16,7 +16,7 @@ from rejoinder.arrays import Floats
 from rejoinder.data.opening import unreadable
 from rejoinder.errors import DataError, shortened
 from rejoinder.folders.outputs import replacing_file
-from rejoinder.models.ngram import UNKNOWN, Level, NgramModel, with_special
+from rejoinder.models.ngram import UNKNOWN, NgramLevel, NgramModel, with_special
 
 NEVER = -99.0
 """Stands for log10 of 0."""
@@ -62,14 +62,14 @@ def read_arpa(path: str | Path) -> NgramModel:
     """The model of a file; a DataError names the line that is wrong."""
     try:
         with _open(Path(path), "rt", Path(path).suffix) as file:
-            return _Reader(str(path), file).model()
+            return _ArpaReader(str(path), file).model()
     except (UnicodeDecodeError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise DataError(f"is not an ARPA file ({error})", file=str(path)) from None
     except OSError as error:
         raise unreadable(error, str(path)) from None
 
 
-class _Reader:
+class _ArpaReader:
     """Reads one file line by line, so that errors can name the line."""
 
     def __init__(self, name: str, file: IO[str]) -> None:
@@ -80,7 +80,7 @@ class _Reader:
         sizes = self._sizes()
         words: tuple[str, ...] = ()
         number: dict[str, int] = {}
-        levels: list[Level] = []
+        levels: list[NgramLevel] = []
         places: _Places = {}
         for order, size in enumerate(sizes, start=1):
             rows = self._section(order, size, order < len(sizes))
@@ -97,7 +97,7 @@ class _Reader:
             pass
         return NgramModel(words, tuple(levels))
 
-    def _level(self, rows: list[_Row], number: dict[str, int], below: _Places) -> tuple[Level, _Places]:
+    def _level(self, rows: list[_Row], number: dict[str, int], below: _Places) -> tuple[NgramLevel, _Places]:
         """The n-grams of a section, and the position of each by the numbers of its words."""
         coded = [self._coded(ngram, number, line) for ngram, _, _, line in rows]
         for ngram, row in zip(coded, rows, strict=True):
@@ -110,7 +110,7 @@ class _Reader:
         if len(twice):
             raise self._error("this n-gram occurs twice", rows[order[twice[0] + 1]][3])
         values = np.array([row[1:3] for row in rows], np.float64).reshape(-1, 2)[order]
-        level = Level(keys[order], _unlogged(values[:, 0]), _unlogged(values[:, 1]))
+        level = NgramLevel(keys[order], _unlogged(values[:, 0]), _unlogged(values[:, 1]))
         return level, dict(zip(coded, np.searchsorted(level.keys, keys).tolist(), strict=True))
 
     def _coded(self, ngram: tuple[str, ...], number: dict[str, int], line: int) -> tuple[int, ...]:
@@ -185,11 +185,11 @@ _Row = tuple[tuple[str, ...], float, float, int]
 _Places = dict[tuple[int, ...], int]
 
 
-def _first_level(rows: list[_Row], number: dict[str, int]) -> Level:
+def _first_level(rows: list[_Row], number: dict[str, int]) -> NgramLevel:
     log_prob, back_off = np.full(len(number), -np.inf), np.zeros(len(number))
     for (word,), log, weight, _ in rows:
         log_prob[number[word]], back_off[number[word]] = log, weight
-    return Level(np.arange(len(number)), _unlogged(log_prob), _unlogged(back_off))
+    return NgramLevel(np.arange(len(number)), _unlogged(log_prob), _unlogged(back_off))
 
 
 def _unlogged(logs: Floats) -> Floats:

@@ -15,13 +15,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rejoinder.data.dialogues import Pair, by_replier
+from rejoinder.data.dialogues import ReplyInContext, by_replier
 from rejoinder.errors import CallError
 from rejoinder.folders.foreign import embedded_tokens, transformer
 from rejoinder.folders.schema import CONFIG
 from rejoinder.folders.sources import cached_pretrained, find_pretrained
 from rejoinder.progress import reported
 from rejoinder.text.tokens import writable
+from rejoinder.text.vocabulary import Ids
 
 # The probability of whole texts by a pretrained causal language model, such as GPT-2 or SmolLM2.
 
@@ -52,9 +53,9 @@ class CausalModel:
     @classmethod
     def load_saved(cls, folder: Path, name: str) -> CausalModel:
         """The model that `save` copied into a folder or, where it copied none, the cached one of this name."""
-        home = folder / COPY
-        if home.is_dir():
-            return cls._opened(home, name, is_local=True)
+        copy = folder / COPY
+        if copy.is_dir():
+            return cls._opened(copy, name, is_local=True)
         place = cached_pretrained(name, "language model", str(folder / CONFIG))
         return cls._opened(place, name, is_local=False)
 
@@ -137,15 +138,13 @@ class CausalModel:
 # network that does not honour such a mask (one without attention, for example) gets one padded row per reply instead.
 
 
-Ids = tuple[int, ...]
-
 _PACKED_TOKENS = 384
 """Tokens per row: attention grows with the square of it, and short rows use a processor badly."""
 _PADDED_REPLIES = 32
 """Rows per batch of a network that cannot read packed rows."""
 
 
-def prefix_text(pair: Pair, turns: int) -> str:
+def prefix_text(pair: ReplyInContext, turns: int) -> str:
     """The last turns of a context as a script in which A replies: "B: Hello.\\nA: Hi.\\nB: How are you?\\nA:"."""
     mine = by_replier(len(pair.context), pair.speakers)[-turns:]
     lines = [f"{'A' if own else 'B'}: {_one_line(turn)}" for own, turn in zip(mine, pair.context[-turns:], strict=True)]

@@ -17,14 +17,14 @@ from rejoinder.learning.schedules import TrainingSettings
 from rejoinder.types import Dialogue
 
 if TYPE_CHECKING:
-    from rejoinder.models.recurrent import Sizes
+    from rejoinder.models.recurrent import NetworkSizes
     from rejoinder.text.vocabulary import Vocabulary
 
 # How well a model predicts the replies of dialogues.
 
 
 @dataclass(frozen=True)
-class Likelihood:
+class DialogueLikelihood:
     """The negative log-likelihood of the replies of some dialogues, in nats; an upper bound with a latent variable."""
 
     words: float
@@ -54,9 +54,9 @@ class Likelihood:
         """Nats of the KL per reply."""
         return self.kl / self.replies
 
-    def counted_in(self, tokens: int) -> Likelihood:
+    def counted_in(self, tokens: int) -> DialogueLikelihood:
         """The same with the token count of another tokeniser: only perplexities over the same tokens are comparable."""
-        return Likelihood(self.words, self.kl, tokens, self.replies)
+        return DialogueLikelihood(self.words, self.kl, tokens, self.replies)
 
     def __str__(self) -> str:
         parts = f" ({self.word_nats_per_reply:.2f} nats per reply, KL {self.kl_per_reply:.2f})" if self.kl else ""
@@ -112,11 +112,11 @@ class RecurrentModel(TrainingSettings, ABC):
 
         return Vocabulary.learn((turn for dialogue in dialogues for turn in dialogue.turns), self.vocabulary)
 
-    def sizes(self, vocabulary: Any) -> Sizes:
+    def sizes(self, vocabulary: Any) -> NetworkSizes:
         """The sizes of the network's layers."""
-        from rejoinder.models.recurrent import Sizes
+        from rejoinder.models.recurrent import NetworkSizes
 
-        return Sizes(len(vocabulary), self.embedding, self.hidden, self.dropout)
+        return NetworkSizes(len(vocabulary), self.embedding, self.hidden, self.dropout)
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
         """Write vocabulary and weights."""

@@ -26,7 +26,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: a bije
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class NgramLevel:
     """All n-grams of one order, sorted by their keys."""
 
     keys: Ints  # (n-grams,): position of the first n - 1 words * size of the vocabulary + last word
@@ -76,7 +76,7 @@ class NgramModel:
     """The probability of each word after the words before it."""
 
     words: tuple[str, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[NgramLevel, ...]
 
     @property
     def order(self) -> int:
@@ -164,14 +164,14 @@ class NgramModel:
         return log_prob
 
 
-def checked_model(words: tuple[str, ...], levels: tuple[Level, ...], file: str) -> NgramModel:
+def checked_model(words: tuple[str, ...], levels: tuple[NgramLevel, ...], file: str) -> NgramModel:
     """The model of words and levels that were read from a file; DataError if they do not fit together."""
     if words[: len(SPECIAL)] != SPECIAL:
         raise DataError(f"must begin with {', '.join(SPECIAL)}", file=file, field="words")
     for order, (below, level) in enumerate(pairwise(levels), start=2):
         if len(level) and not (level.keys.min() >= 0 and level.keys.max() < len(below) * len(words)):
             raise DataError("holds n-grams of words that are not known", file=file, field=f"keys.{order}")
-    plain = (Level(level.keys.astype(np.int64), level.log_prob, level.back_off) for level in levels)
+    plain = (NgramLevel(level.keys.astype(np.int64), level.log_prob, level.back_off) for level in levels)
     return NgramModel(words, tuple(plain))
 
 
@@ -204,7 +204,7 @@ class CountLevel:
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class NgramCounts:
     """The n-grams of sentences, each sentence between `<s>` and `</s>`."""
 
     words: tuple[str, ...]
@@ -212,7 +212,7 @@ class Counts:
     """Level 1 has every word of the vocabulary; `<unk>` has count 0."""
 
     @classmethod
-    def of(cls, vocabulary: Sequence[str], sentences: Ragged, order: int) -> Counts:
+    def of(cls, vocabulary: Sequence[str], sentences: Ragged, order: int) -> NgramCounts:
         """Count n-grams of up to `order` words in sentences given as codes into a vocabulary."""
         words = with_special(vocabulary)
         number = {word: place for place, word in enumerate(words)}
@@ -338,7 +338,7 @@ def _history_log_prob(model: NgramModel) -> Floats:
     return total
 
 
-def _without(levels: list[Level], order: int, gone: np.typing.NDArray[np.bool_], size: int) -> list[Level]:
+def _without(levels: list[NgramLevel], order: int, gone: np.typing.NDArray[np.bool_], size: int) -> list[NgramLevel]:
     """The levels without some n-grams of one order, none of which is the prefix of a longer one."""
     place = np.cumsum(~gone) - 1
     changed = list(levels)
@@ -349,10 +349,10 @@ def _without(levels: list[Level], order: int, gone: np.typing.NDArray[np.bool_],
     return changed
 
 
-def _kept(level: Level, which: np.typing.NDArray[np.bool_]) -> Level:
-    return Level(level.keys[which], level.log_prob[which], level.back_off[which])
+def _kept(level: NgramLevel, which: np.typing.NDArray[np.bool_]) -> NgramLevel:
+    return NgramLevel(level.keys[which], level.log_prob[which], level.back_off[which])
 
 
-def level_of(keys: Ints, log_prob: Floats) -> Level:
+def level_of(keys: Ints, log_prob: Floats) -> NgramLevel:
     """A level whose back-off weights are not computed yet."""
-    return Level(keys, log_prob, np.zeros(len(keys)))
+    return NgramLevel(keys, log_prob, np.zeros(len(keys)))

@@ -1,9 +1,10 @@
-"""Recurrent networks that predict replies: their interface, parts, attention and sampled softmax."""
+"""Recurrent networks that predict replies: their interface, parts, attention and sampled softmax; skip-thought."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
 
 import torch
@@ -12,7 +13,14 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from rejoinder.models.language_model import BAHDANAU
-from rejoinder.models.token_dialogues import TokenContext, TokenDialogue, packed, packed_like, shifted
+from rejoinder.models.token_dialogues import (
+    TokenContext,
+    TokenDialogue,
+    context_of,
+    packed_like,
+    packed_tokens,
+    shifted,
+)
 from rejoinder.text.vocabulary import DROPPED, END, START, UNSAID, Ids
 
 # The interface of networks that predict replies, which training, perplexity and decoding rely on.
@@ -58,16 +66,16 @@ class NormalisedGru(nn.Module):
         return torch.lerp(fresh, state, update)
 
 
-class Words(nn.Embedding):
+class TokenEmbedding(nn.Embedding):
     """One vector per token, shared by readers and decoder."""
 
     def read(self, rows: Sequence[Ids]) -> PackedSequence:
         """The vectors of rows of tokens."""
-        ids = packed(rows, self.weight.device)
+        ids = packed_tokens(rows, self.weight.device)
         return packed_like(self(ids.data), ids)
 
 
-class Reader(nn.Module):
+class TokenReaderGru(nn.Module):
     """A bidirectional GRU over the vectors of tokens; a row is a turn or a whole context."""
 
     def __init__(self, width: int, hidden: int, dropout: float, layers: int = 1) -> None:
@@ -98,18 +106,18 @@ class ContextReader(nn.Module):
         return states
 
 
-class Writing(NamedTuple):
+class DecoderState(NamedTuple):
     """The state of a decoder in some replies."""
 
     hidden: Tensor
     """The states of all layers, one after the other, the top one last. (rows, layers * hidden)"""
     given: Tensor
     """The condition of each reply, projected to the width of a token, to which it is added. (rows, width)"""
-    memory: Memory | None = None
+    memory: ContextMemory | None = None
 
-    def rows(self, wanted: Tensor | slice) -> Writing:
+    def rows(self, wanted: Tensor | slice) -> DecoderState:
         """The state of some rows."""
-        return Writing(self.hidden[wanted], self.given[wanted], self.memory and self.memory.rows(wanted))
+        return DecoderState(self.hidden[wanted], self.given[wanted], self.memory and self.memory.rows(wanted))
 
 
 class Decoder(nn.Module):
@@ -130,7 +138,7 @@ class Decoder(nn.Module):
     ) -> None:
         """`width`: of a token's vector; `attention`: one of ATTENTIONS, to states as wide as the condition, or none."""
         super().__init__()
-        self.words, self.word_drop, self.dropout = Words(tokens, width), word_drop, nn.Dropout(dropout)
+        self.words, self.word_drop, self.dropout = TokenEmbedding(tokens, width), word_drop, nn.Dropout(dropout)
         self.layers = layers
         self.begin = nn.Linear(condition, layers * hidden)
         self.give = nn.Linear(condition, width)
@@ -139,29 +147,29 @@ class Decoder(nn.Module):
         self.out = nn.Linear(hidden, width)
         self.next_token = NextToken(width, tokens)
 
-    def start(self, condition: Tensor, memory: Memory | None = None) -> Writing:
+    def start(self, condition: Tensor, memory: ContextMemory | None = None) -> DecoderState:
         """The state before the first token. (rows, condition)"""
         if memory is not None and isinstance(self.attend, BahdanauAttention):
             memory = self.attend.prepared(memory)
-        return Writing(torch.tanh(self.begin(condition)), self.give(condition), memory)
+        return DecoderState(torch.tanh(self.begin(condition)), self.give(condition), memory)
 
-    def forward(self, replies: Sequence[Ids], condition: Tensor, memory: Memory | None = None) -> Tensor:
+    def forward(self, replies: Sequence[Ids], condition: Tensor, memory: ContextMemory | None = None) -> Tensor:
         """Minus the log-probability of every token of the replies, in nats. (tokens of all replies,)"""
         begun = self.start(condition, memory)
         device = condition.device
-        rows, wanted = packed([shifted(reply) for reply in replies], device), packed(replies, device).data
+        rows, wanted = packed_tokens([shifted(reply) for reply in replies], device), packed_tokens(replies, device).data
         given = packed_rows(begun.given, rows)
         inputs = self.dropout(self.words(self._hidden_at_random(rows.data))) + given
         states = self._states(packed_like(inputs, rows), begun)
         nats: Tensor = self.next_token(self.dropout(torch.tanh(self.out(states))), wanted)
         return nats
 
-    def step(self, state: Writing, last: Tensor) -> tuple[Tensor, Writing]:
+    def step(self, state: DecoderState, last: Tensor) -> tuple[Tensor, DecoderState]:
         """Log-probabilities after one more token, and the new state: see `replies/search.py`."""
         states, new = self._read(self.words(last) + state.given, state)
         return self.next_token.logs(torch.tanh(self.out(states))), new
 
-    def _states(self, inputs: PackedSequence, begun: Writing) -> Tensor:
+    def _states(self, inputs: PackedSequence, begun: DecoderState) -> Tensor:
         """What each next token is predicted from, in the order of the inputs. (tokens of all replies, hidden)"""
         if isinstance(self.attend, BahdanauAttention):
             return self._one_by_one(inputs, begun)
@@ -169,7 +177,7 @@ class Decoder(nn.Module):
         found: Tensor = states.data
         return found if self.attend is None or begun.memory is None else self.attend(states, begun.memory)
 
-    def _one_by_one(self, inputs: PackedSequence, begun: Writing) -> Tensor:
+    def _one_by_one(self, inputs: PackedSequence, begun: DecoderState) -> Tensor:
         """The same, token by token, because what is attended to depends on the state before."""
         state = begun if inputs.sorted_indices is None else begun.rows(inputs.sorted_indices)
         found, at = [], 0
@@ -180,7 +188,7 @@ class Decoder(nn.Module):
             at += size
         return torch.cat(found)
 
-    def _read(self, inputs: Tensor, state: Writing) -> tuple[Tensor, Writing]:
+    def _read(self, inputs: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """What the next token is predicted from after one more input of each row, and the new state. (rows, hidden)"""
         seen = None
         if isinstance(self.attend, BahdanauAttention) and state.memory is not None:
@@ -236,7 +244,7 @@ class Nats(NamedTuple):
     """The sum of an additional training loss that is not part of the likelihood. ()"""
 
 
-class Sizes(NamedTuple):
+class NetworkSizes(NamedTuple):
     """The sizes of a network's layers, and its dropout."""
 
     tokens: int
@@ -286,16 +294,16 @@ class ReplyNetwork(nn.Module, ABC, Generic[S]):
         return (nats.words + nats.kl) / nats.tokens
 
 
-class DecoderNetwork(ReplyNetwork[Writing]):
+class DecoderNetwork(ReplyNetwork[DecoderState]):
     """A network whose replies are written by the shared decoder."""
 
     decoder: Decoder
 
-    def step(self, state: Writing, last: Tensor) -> tuple[Tensor, Writing]:
+    def step(self, state: DecoderState, last: Tensor) -> tuple[Tensor, DecoderState]:
         """Log-probabilities of the next token, and the new state."""
         return self.decoder.step(state, last)
 
-    def reorder(self, state: Writing, rows: Tensor) -> Writing:
+    def reorder(self, state: DecoderState, rows: Tensor) -> DecoderState:
         """The state of these rows."""
         return state.rows(rows)
 
@@ -307,7 +315,7 @@ class DecoderNetwork(ReplyNetwork[Writing]):
 # Attention of a decoder to the tokens of a context: which of them matter for the next token of a reply.
 
 
-class Memory(NamedTuple):
+class ContextMemory(NamedTuple):
     """The states at each token of the context."""
 
     states: Tensor  # (rows, longest, width)
@@ -316,15 +324,15 @@ class Memory(NamedTuple):
     """U h of Bahdanau's attention, which is the same for all tokens of a reply. (rows, longest, hidden)"""
 
     @classmethod
-    def of(cls, states: PackedSequence) -> Memory:
+    def of(cls, states: PackedSequence) -> ContextMemory:
         """From the states of a reader."""
         padded, lengths = pad_packed_sequence(states, batch_first=True)
         places = torch.arange(padded.shape[1], device=padded.device)
         return cls(padded, places[None] >= lengths[:, None].to(padded.device))
 
-    def rows(self, wanted: Tensor | slice) -> Memory:
+    def rows(self, wanted: Tensor | slice) -> ContextMemory:
         """The states of some rows."""
-        return Memory(self.states[wanted], self.absent[wanted], None if self.keys is None else self.keys[wanted])
+        return ContextMemory(self.states[wanted], self.absent[wanted], None if self.keys is None else self.keys[wanted])
 
 
 class LuongAttention(nn.Module):
@@ -339,7 +347,7 @@ class LuongAttention(nn.Module):
         self.score = nn.Linear(hidden, width, bias=False)
         self.mix = nn.Linear(hidden + width, hidden)
 
-    def forward(self, states: PackedSequence, memory: Memory) -> Tensor:
+    def forward(self, states: PackedSequence, memory: ContextMemory) -> Tensor:
         """For each token of each row. (tokens of all rows, hidden)"""
         asked, lengths = pad_packed_sequence(packed_like(self.score(states.data), states), batch_first=True)
         fit = asked @ memory.states.transpose(1, 2)  # (rows, tokens, longest)
@@ -368,11 +376,11 @@ class BahdanauAttention(nn.Module):
         self.read = nn.Linear(width, token, bias=False)
         self.mix = nn.Linear(hidden + width, hidden)
 
-    def prepared(self, memory: Memory) -> Memory:
+    def prepared(self, memory: ContextMemory) -> ContextMemory:
         """The memory with its keys."""
         return memory._replace(keys=self.key(memory.states))
 
-    def forward(self, state: Tensor, memory: Memory) -> Tensor:
+    def forward(self, state: Tensor, memory: ContextMemory) -> Tensor:
         """c for one token of each row. (rows, hidden) -> (rows, width)"""
         if memory.keys is None:
             raise ValueError("the memory has no keys: expected one from `prepared`")
@@ -430,3 +438,47 @@ class NextToken(nn.Module):
         )
         found[:, list(UNSAID)] = -torch.inf
         return found
+
+
+# Skip-thought (Kiros et al. 2015): an utterance becomes a vector from which its two neighbours are predicted.
+#
+# A GRU reads the utterance, one decoder predicts the next utterance, and another the previous one. The decoders share
+# token vectors and softmax, as in the paper; the reader is bidirectional (the paper's bi-skip).
+
+
+class SkipThoughtNetwork(DecoderNetwork):
+    """An utterance to a vector, the vector to the two neighbouring utterances; as a reply it writes the next one."""
+
+    def __init__(self, sizes: NetworkSizes, *, longest: int) -> None:
+        """`longest`: how many of a text's last tokens are read."""
+        super().__init__()
+        self.longest = longest
+        self.reader = TokenReaderGru(sizes.embedding, sizes.hidden, sizes.dropout)
+        self.decoder, self.previous = (
+            Decoder(sizes.tokens, sizes.embedding, sizes.hidden, sizes.hidden, dropout=sizes.dropout) for _ in range(2)
+        )
+        self.previous.words, self.previous.next_token = self.decoder.words, self.decoder.next_token
+
+    def forward(self, dialogues: Sequence[TokenDialogue]) -> Nats:
+        """The negative log-likelihood of all neighbours: n turns have n - 1 next and n - 1 previous turns."""
+        pairs = [pair for dialogue in dialogues for pair in pairwise(dialogue.turns)]
+        vectors = self._read([turn for dialogue in dialogues for turn in dialogue.turns])
+        ends = torch.tensor([len(dialogue.turns) for dialogue in dialogues], device=self.device).cumsum(0)
+        has_next = torch.ones(len(vectors), dtype=torch.bool, device=self.device)
+        has_next[ends - 1] = False
+        after = self.decoder([turn for _, turn in pairs], vectors[has_next])
+        before = self.previous([turn for turn, _ in pairs], vectors[has_next.roll(1)])
+        nats = torch.cat([after, before])
+        return Nats(nats.sum(), nats.new_zeros(()), len(nats), 2 * len(pairs))
+
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[DecoderState, Tensor]:  # noqa: ARG002
+        """The state before the first token of the utterance after the last turn."""
+        return self.decoder.start(self._read([turns[-1] for turns in contexts])), self.first(contexts)
+
+    def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
+        """The last states of both directions; the turns of a context are read as one text."""
+        return self._read([context_of(turns, self.longest) for turns in contexts])
+
+    def _read(self, rows: Sequence[tuple[int, ...]]) -> Tensor:
+        vectors: Tensor = self.reader(self.decoder.words.read(rows))[0]
+        return vectors

@@ -93,12 +93,12 @@ class PretrainedEncoder:
         """What `save` wrote."""
         from rejoinder.models.text_encoder import TextEncoder
 
-        home, file = Path(folder), str(Path(folder) / CONFIG)
-        with offline(), opening(home):
-            config = read_config(home, KIND)
+        folder, file = Path(folder), str(Path(folder) / CONFIG)
+        with offline(), opening(folder):
+            config = read_config(folder, KIND)
             max_length = checked_member(config["parameters"], "max_length", int, file, "parameters")
             signature = typed(config.get("signature"), str, file, "signature")
-            return cls(TextEncoder.load(home, max_length), signature, TrainedContexts())
+            return cls(TextEncoder.load(folder, max_length), signature, TrainedContexts())
 
 
 def sentence_encoder(name_or_folder: str, max_length: int = 128) -> SentenceEncoder:
@@ -113,10 +113,10 @@ def sentence_encoder(name_or_folder: str, max_length: int = 128) -> SentenceEnco
 
 def encoder_digest(name_or_folder: str) -> str:
     """A short hash of everything that determines an encoder's vectors; empty for a name that is not a local folder."""
-    home = Path(name_or_folder)
-    if is_ours(home):
-        return signature_digest(str(read_config(home, KIND).get("signature", "")))
-    return _weights_digest(home)
+    folder = Path(name_or_folder)
+    if is_ours(folder):
+        return signature_digest(str(read_config(folder, KIND).get("signature", "")))
+    return _weights_digest(folder)
 
 
 def signature_digest(signature: str) -> str:
@@ -124,40 +124,40 @@ def signature_digest(signature: str) -> str:
     return blake2b(signature.encode(), digest_size=6).hexdigest()
 
 
-# A study fits the same evaluator many times.
+# An experiment fits the same evaluator many times.
 @lru_cache(maxsize=2)
 def _opened(name_or_folder: str, max_length: int, changed: int) -> SentenceEncoder:  # noqa: ARG001 - part of the key
-    home = Path(name_or_folder)
-    if not is_ours(home):
+    folder = Path(name_or_folder)
+    if not is_ours(folder):
         find_pretrained(name_or_folder)
         require_extra("train", "a pretrained encoder")
         return PretrainedEncoder.start(name_or_folder, max_length)
-    return opened_folder(home)
+    return opened_folder(folder)
 
 
-def opened_folder(home: Path) -> SentenceEncoder:
+def opened_folder(folder: Path) -> SentenceEncoder:
     """The encoder that was saved in a folder by this package."""
-    if read_config(home, KIND)["name"] != StoredVectors.name:
+    if read_config(folder, KIND)["name"] != StoredVectors.name:
         require_extra("train", "a trained encoder")
-    encoder: Any = load_sentence_encoder(home)
+    encoder: Any = load_sentence_encoder(folder)
     if not getattr(encoder, "has_encoder", True):
-        raise CallError(f"{home} holds the reply model {encoder.name!r}, which has no encoder")
+        raise CallError(f"{folder} holds the reply model {encoder.name!r}, which has no encoder")
     found: SentenceEncoder = encoder
     return found
 
 
-def is_ours(home: Path) -> bool:
+def is_ours(folder: Path) -> bool:
     """Whether config.json was written by this package; a pretrained encoder has a file of the same name."""
-    path = home / CONFIG
+    path = folder / CONFIG
     if not path.is_file():
         return False
     return {"name", "parameters", "fit"} <= read_json(path).keys()
 
 
-def _weights_digest(home: Path) -> str:
+def _weights_digest(folder: Path) -> str:
     """A hash of the files of weights and tokeniser; empty if there are none."""
-    paths = sorted([*home.glob("*.safetensors"), *home.glob("*.bin"), *home.glob("tokenizer.json")])
-    return _files_digest(tuple((path, path.stat().st_mtime_ns) for path in paths)) if home.is_dir() and paths else ""
+    paths = sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin"), *folder.glob("tokenizer.json")])
+    return _files_digest(tuple((path, path.stat().st_mtime_ns) for path in paths)) if folder.is_dir() and paths else ""
 
 
 @lru_cache(maxsize=8)
@@ -170,7 +170,7 @@ def _files_digest(files: tuple[tuple[Path, int], ...]) -> str:
 
 # Vectors of texts that were computed before, by any encoder: scoring with them needs no network.
 #
-# A study that fits an evaluator a hundred times on the same texts encodes each text once; vectors of a model that runs
+# An experiment that fits an evaluator a hundred times encodes each text once; vectors of a model that runs
 # elsewhere can be used in the same way.
 
 
@@ -233,11 +233,11 @@ class StoredVectors:
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """The vectors that were saved in a folder."""
-        home = Path(folder)
-        signature = typed(read_config(home, cls.kind).get("signature", ""), str, str(home / CONFIG), "signature")
+        folder = Path(folder)
+        signature = typed(read_config(folder, cls.kind).get("signature", ""), str, str(folder / CONFIG), "signature")
         expected = {"keys": Array("i", ("texts",), low=0, increasing=True), "vectors": Array("f", ("texts", "width"))}
-        arrays = read_arrays(home / ARRAYS, expected)
-        return cls(arrays["keys"].astype(np.uint64), arrays["vectors"], signature, read_contexts(home))
+        arrays = read_arrays(folder / ARRAYS, expected)
+        return cls(arrays["keys"].astype(np.uint64), arrays["vectors"], signature, read_contexts(folder))
 
 
 def _key(text: Text) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rejoinder.arrays import Floats, Ints
-from rejoinder.models.ngram import EPSILON, START, UNKNOWN, Counts, Level, NgramModel, level_of, with_back_off
+from rejoinder.models.ngram import EPSILON, START, UNKNOWN, NgramCounts, NgramLevel, NgramModel, level_of, with_back_off
 
 # Katz's back-off model with Good-Turing discounts, the default of SRILM's `ngram-count`.
 #
@@ -26,7 +26,7 @@ def max_count(order: int) -> int:
     return 1 if order == 1 else 7
 
 
-def good_turing(counts: Counts, *, open_vocabulary: bool = True) -> NgramModel:
+def good_turing(counts: NgramCounts, *, open_vocabulary: bool = True) -> NgramModel:
     """The back-off model of some counts.
 
     With `open_vocabulary`, unknown words have the probability of a word that would occur once in a text one word longer
@@ -34,7 +34,7 @@ def good_turing(counts: Counts, *, open_vocabulary: bool = True) -> NgramModel:
     back-off weight; here 1 is added to its total, as SRILM does in all other cases where no probability is left.
     """
     size = counts.size
-    levels: list[Level] = []
+    levels: list[NgramLevel] = []
     place = np.arange(size)  # new position in the level below, after rare n-grams were removed; -1: removed
     for order, level in enumerate(counts.levels, start=1):
         events = level.counts.copy()
@@ -117,10 +117,10 @@ FALLBACK = (0.5, 1.0, 1.5)
 """Discounts of counts 1, 2 and 3 or more if a text is too small to estimate them: lmplz's --discount_fallback."""
 
 
-def kneser_ney(counts: Counts, *, open_vocabulary: bool = True) -> NgramModel:
+def kneser_ney(counts: NgramCounts, *, open_vocabulary: bool = True) -> NgramModel:
     """The interpolated model of some counts; without `open_vocabulary`, unknown words have no probability."""
     size = counts.size
-    levels: list[Level] = []
+    levels: list[NgramLevel] = []
     lower = np.zeros(0)
     for order, adjusted in enumerate(adjusted_counts(counts), start=1):
         keys = counts.levels[order - 1].keys
@@ -138,14 +138,14 @@ def kneser_ney(counts: Counts, *, open_vocabulary: bool = True) -> NgramModel:
             prob = np.where(words > 0, own + weight[0] / words.sum(), 0.0)
         else:
             prob = own + weight[context] * lower[suffixes(counts, order)]
-            levels[-1] = Level(levels[-1].keys, levels[-1].log_prob, np.log10(weight))
+            levels[-1] = NgramLevel(levels[-1].keys, levels[-1].log_prob, np.log10(weight))
         with np.errstate(divide="ignore"):
-            levels.append(Level(keys, np.log10(prob), np.zeros(len(keys))))
+            levels.append(NgramLevel(keys, np.log10(prob), np.zeros(len(keys))))
         lower = prob
     return NgramModel(counts.words, tuple(levels))
 
 
-def adjusted_counts(counts: Counts) -> list[Ints]:
+def adjusted_counts(counts: NgramCounts) -> list[Ints]:
     """The counts that are smoothed, for each order."""
     adjusted = [level.counts for level in counts.levels]
     for order in range(1, len(counts.levels)):
@@ -167,7 +167,7 @@ def kneser_ney_discounts(adjusted: Ints) -> tuple[float, float, float]:
     return found if all(0 <= value <= most for value, most in zip(found, (1, 2, 3), strict=True)) else FALLBACK
 
 
-def suffixes(counts: Counts, order: int) -> Ints:
+def suffixes(counts: NgramCounts, order: int) -> Ints:
     """The position, one level below, of each n-gram without its first word."""
     if order == 2:
         return counts.last_words(2)
@@ -176,7 +176,7 @@ def suffixes(counts: Counts, order: int) -> Ints:
     return np.searchsorted(counts.levels[order - 2].keys, shorter * counts.size + counts.last_words(order))
 
 
-def first_words(counts: Counts, order: int) -> Ints:
+def first_words(counts: NgramCounts, order: int) -> Ints:
     """The first word of each n-gram."""
     if order == 1:
         return counts.levels[0].keys

@@ -21,7 +21,7 @@ from rejoinder.folders.saved import ENCODER, TOKENISER, WEIGHTS
 from rejoinder.folders.schema import check_range
 from rejoinder.folders.sources import find_pretrained
 from rejoinder.learning.checkpoints import loaded_network, save_weights
-from rejoinder.learning.data import Encoded, by_length, padded
+from rejoinder.learning.data import EncodedPair, by_length, padded
 from rejoinder.progress import bar, reported
 from rejoinder.text.tokens import writable
 
@@ -97,16 +97,16 @@ class TextEncoder:
                 moving.update(len(rows))
         return vectors[[place[text] for text in texts]]
 
-    def _tokens(self, texts: Sequence[str]) -> list[Encoded]:
+    def _tokens(self, texts: Sequence[str]) -> list[EncodedPair]:
         special = int(self._tokeniser.num_special_tokens_to_add(is_pair=False))
         encoded = []
         for found in self._tokeniser.encode_batch(list(map(writable, texts)), add_special_tokens=False):
             found.truncate(self.max_length - special, direction="left")
             joined = self._tokeniser.post_process(found, add_special_tokens=True)
-            encoded.append(Encoded(tuple(joined.ids) or (self._pad,), tuple(joined.type_ids) or (0,)))
+            encoded.append(EncodedPair(tuple(joined.ids) or (self._pad,), tuple(joined.type_ids) or (0,)))
         return encoded
 
-    def _vectors(self, encoded: Sequence[Encoded]) -> Tensor:
+    def _vectors(self, encoded: Sequence[EncodedPair]) -> Tensor:
         arrays = padded(encoded, self._pad)
         ids, mask = (torch.from_numpy(arrays[name]).to(self._device) for name in ("input_ids", "attention_mask"))
         hidden = self.network(input_ids=ids, attention_mask=mask).last_hidden_state  # (rows, tokens, width)

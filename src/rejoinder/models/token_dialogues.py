@@ -18,7 +18,7 @@ TokenContext = tuple[Ids, ...]
 """At least one turn, oldest first; each ends with the end token."""
 
 
-class Tokens(Protocol):
+class TokenCoder(Protocol):
     """What turns texts into token numbers: our own vocabulary, or a pretrained model's tokeniser."""
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class TokenDialogue(NamedTuple):
         return sum(map(len, self.turns))
 
 
-class Targets(NamedTuple):
+class ReplyTargets(NamedTuple):
     """The replies of a batch of dialogues that are learned."""
 
     dialogue: Tensor  # (replies,)
@@ -56,7 +56,7 @@ class Targets(NamedTuple):
 
 
 def token_dialogues(
-    dialogues: Iterable[Dialogue], vocabulary: Tokens, *, turns: int, longest: int
+    dialogues: Iterable[Dialogue], vocabulary: TokenCoder, *, turns: int, longest: int
 ) -> list[TokenDialogue]:
     """The dialogues that contain a reply. One of more than `turns` turns is cut into pieces that overlap by a turn."""
     found = []
@@ -71,7 +71,7 @@ def token_dialogues(
 
 
 def token_contexts(
-    contexts: Iterable[Sequence[str]], vocabulary: Tokens, *, turns: int, longest: int
+    contexts: Iterable[Sequence[str]], vocabulary: TokenCoder, *, turns: int, longest: int
 ) -> list[TokenContext]:
     """The last turns of each context; a context without turns counts as one empty turn."""
     spoken = [context[-turns:] or ("",) for context in contexts]
@@ -80,11 +80,11 @@ def token_contexts(
     return [tuple(next(ids) for _ in each) for each in spoken]
 
 
-def targets_of(dialogues: Sequence[TokenDialogue], device: torch.device) -> Targets:
+def targets_of(dialogues: Sequence[TokenDialogue], device: torch.device) -> ReplyTargets:
     """All replies of these dialogues that are learned, in order."""
     places = [(number, turn) for number, dialogue in enumerate(dialogues) for turn in dialogue.replies]
     where = torch.tensor(places, device=device)
-    return Targets(where[:, 0], where[:, 1], [dialogues[number].turns[turn] for number, turn in places])
+    return ReplyTargets(where[:, 0], where[:, 1], [dialogues[number].turns[turn] for number, turn in places])
 
 
 def context_of(turns: Sequence[Ids], most: int) -> Ids:
@@ -92,7 +92,7 @@ def context_of(turns: Sequence[Ids], most: int) -> Ids:
     return tuple(token for turn in turns for token in turn)[-most:]
 
 
-def packed(rows: Sequence[Sequence[int]], device: torch.device) -> PackedSequence:
+def packed_tokens(rows: Sequence[Sequence[int]], device: torch.device) -> PackedSequence:
     """Rows of tokens, none empty, in the packed form that torch's recurrent networks read without padding."""
     return pack_sequence([torch.tensor(row, device=device) for row in rows], enforce_sorted=False)
 

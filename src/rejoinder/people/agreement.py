@@ -21,7 +21,19 @@ from rejoinder.errors import CallError, DataError, UnknownNameError, listed, sho
 from rejoinder.folders.outputs import paths_of, reserved_file
 from rejoinder.options import FIELDS_OPTION, RESAMPLES, OnError, Option, Resamples, Seed, number, path, text, verb
 from rejoinder.scoring.table import json_ready
-from rejoinder.show.document import PAGE, Answer, Block, Cell, Column, Document, PValue, Result, Say, Section, Table
+from rejoinder.show.document import (
+    PAGE,
+    Block,
+    Cell,
+    Column,
+    Document,
+    PValue,
+    Result,
+    Say,
+    Section,
+    Table,
+    VerdictText,
+)
 from rejoinder.show.text import counted, interval_text, number_text
 from rejoinder.stats.aggregation import aggregate
 from rejoinder.stats.intervals import Interval
@@ -33,11 +45,11 @@ from rejoinder.stats.raters import (
     fleiss_kappa,
     intraclass_correlation,
     mad_outliers,
+    mean_reliability,
     perfect_correlation,
-    reliability,
     rest_means,
 )
-from rejoinder.types import Example, JudgedExample, Judgement, Scores
+from rejoinder.types import Example, JudgedExample, Rating, Scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +98,7 @@ class RaterAgreement(Result):
         """The tables of each dimension."""
         parts = [Section(report.dimension, list(report.blocks())) for report in self.dimensions]
         counts = [(len(self.rated.examples), "reply", "replies"), (len(self.rated.raters), "rater", "raters")]
-        blocks: list[Block] = [Answer(self.sentences, only=PAGE), *parts]
+        blocks: list[Block] = [VerdictText(self.sentences, only=PAGE), *parts]
         return Document(
             f"Ratings of {Path(self.rated.name).name}", blocks, question="Can these ratings be trusted?", counts=counts
         )
@@ -357,7 +369,7 @@ class DimensionAgreement:
             "median_kappa": self.median_kappa,
             "kappas": self.kappas.tolist(),
             "fleiss": self.fleiss,
-            "icc": asdict(self.intraclass),
+            "icc": {**asdict(self.intraclass), "n_annotators": self.intraclass.n_raters},  # as it was named before 0.2
             "raters": [asdict(row) for row in self.raters],
             "systems": systems,
             "verdict": self.sentence(),
@@ -428,7 +440,7 @@ def dimension_agreement(
         before=None if before is None else alpha_interval(before.ratings[dimension], **settings),
         removed=removed,
         ratings_per_reply=len(several) / float(np.sum(1 / several)) if several.size else math.nan,
-        reliability=reliability(alpha.estimate, several),
+        reliability=mean_reliability(alpha.estimate, several),
         ceiling=Interval(*(perfect_correlation(a, several) for a in (alpha.estimate, alpha.low, alpha.high))),
         kappas=kappas,
         fleiss=fleiss_kappa(matrix),
@@ -569,7 +581,7 @@ def read_ratings(
     `replies` is a file of the replies that were rated, where the ratings have only their ids.
     """
     with closing(RatingSource(origin, fields, on_error)) as source:
-        found = list(source.judgements())
+        found = list(source.ratings())
         name, skipped = source.name, tuple(str(error) for error in source.skipped.values())
         named, has_texts, probabilities = source.all_named, source.all_with_replies, source.probabilities
     if not found:
@@ -582,14 +594,14 @@ def read_ratings(
     if replies is not None:
         examples, chosen = _with_texts(examples, replies, name)
         probabilities = {**chosen, **probabilities}
-    raters = sorted({judgement.rater for _, judgement in found}, key=_natural)
-    ratings = _matrices([judgement for _, judgement in found], rows, raters, name)
+    raters = sorted({rating.rater for _, rating in found}, key=_natural)
+    ratings = _matrices([rating for _, rating in found], rows, raters, name)
     return RatingSet(
         name, tuple(examples), tuple(raters), ratings, named, has_texts or replies is not None, probabilities, skipped
     )
 
 
-def _matrices(found: list[Judgement], rows: Mapping[Key, int], raters: list[str], name: str) -> dict[str, Ratings]:
+def _matrices(found: list[Rating], rows: Mapping[Key, int], raters: list[str], name: str) -> dict[str, Ratings]:
     columns = {rater: column for column, rater in enumerate(raters)}
     matrices: dict[str, Ratings] = {}
     for given in found:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from rejoinder.people.items import Item
-from rejoinder.people.progress import QuestionState, State
+from rejoinder.people.progress import QuestionState, StudyState
 from rejoinder.people.study import Question, Study
 
 TO_FILL_IN = "**TO FILL IN**"
@@ -21,7 +21,7 @@ _Row = tuple[str, str, str]
 """The number of a question, the question in our words, and the answer."""
 
 
-def datasheet(study: Study, items: Mapping[str, Item], state: State) -> str:
+def datasheet(study: Study, items: Mapping[str, Item], state: StudyState) -> str:
     """The whole sheet."""
     real = [item for item in items.values() if item.role == "real"]
     parts = [
@@ -91,7 +91,7 @@ def _selected(study: Study) -> str:
     return f"all replies of {_plain(study.examples)}; how that file was made: {TO_FILL_IN}"
 
 
-def _evaluators(study: Study, state: State) -> Iterator[_Row]:
+def _evaluators(study: Study, state: StudyState) -> Iterator[_Row]:
     yield "3.2.1", "number of evaluators", f"{state.raters} joined, {state.finished} finished; excluded: {TO_FILL_IN}"
     yield "3.2.2.1", "domain experts?", TO_FILL_IN
     yield "3.2.2.2", "paid?", TO_FILL_IN
@@ -104,7 +104,7 @@ def _evaluators(study: Study, state: State) -> Iterator[_Row]:
     yield "3.2.5", "other characteristics", TO_FILL_IN
 
 
-def _design(study: Study, state: State) -> Iterator[_Row]:
+def _design(study: Study, state: StudyState) -> Iterator[_Row]:
     checks = study.checks
     flagged = len(state.flagged)
     yield "3.3.1", "preregistered?", TO_FILL_IN

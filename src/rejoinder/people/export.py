@@ -23,7 +23,7 @@ from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.folders.schema import RepeatedKeyError, json_value
 from rejoinder.people.items import Item
 from rejoinder.people.queue import probabilities_of_rated
-from rejoinder.people.store import Answer, Store, latest
+from rejoinder.people.store import RaterAnswer, Store, latest
 from rejoinder.people.study import Question, Study
 
 # From answers to files: judged replies, preferences between two replies, or replies that people wrote.
@@ -44,11 +44,11 @@ def exported(study: Study, store: Store, items: Mapping[str, Item], *, without: 
 
 
 def _probabilities(
-    study: Study, store: Store, items: Mapping[str, Item], answers: Sequence[Answer]
+    study: Study, store: Store, items: Mapping[str, Item], answers: Sequence[RaterAnswer]
 ) -> dict[tuple[str, str], float]:
     """With which probability each reply was chosen, by the study's queue or before by `rejoinder sample`."""
     if study.queue is None:
-        return chosen_with(study.home / study.examples)
+        return chosen_with(study.folder / study.examples)
     real = [item for item in items.values() if item.role == "real"]
     found = probabilities_of_rated(study, study.queue, real, store.drawn(), {one.item for one in answers})
     return {items[item].examples[0]: probability for item, probability in found.items()}
@@ -56,12 +56,12 @@ def _probabilities(
 
 def _judged(
     study: Study,
-    answers: Sequence[Answer],
+    answers: Sequence[RaterAnswer],
     items: Mapping[str, Item],
     probabilities: Mapping[tuple[str, str], float],
 ) -> Iterator[dict[str, Any]]:
     """Judged replies, as `rejoinder trust` reads them; `raters` names who gave each score."""
-    examples = {(example.id, example.system): example for example in read(study.home / study.examples)}
+    examples = {(example.id, example.system): example for example in read(study.folder / study.examples)}
     by_item: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for answer in answers:
         by_item[answer.item][answer.question][answer.rater] = float(answer.value)
@@ -75,7 +75,7 @@ def _judged(
             yield example_record(examples[key], {"scores": scores, "raters": raters, **chosen})
 
 
-def _preferences(_: Study, answers: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:
+def _preferences(_: Study, answers: Sequence[RaterAnswer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:
     """Which of two systems' replies was better, as `rejoinder prefer` reads it: `winner` is a system or tie."""
     for answer in answers:
         item = items[answer.item]
@@ -92,9 +92,9 @@ def _preferences(_: Study, answers: Sequence[Answer], items: Mapping[str, Item])
         }
 
 
-def _written(study: Study, answers: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:
+def _written(study: Study, answers: Sequence[RaterAnswer], items: Mapping[str, Item]) -> Iterator[dict[str, Any]]:
     """Replies of people, as the system `human`: with the context and its id, so that they join the other replies."""
-    examples = {example.context: example for example in read(study.home / study.examples)}
+    examples = {example.context: example for example in read(study.folder / study.examples)}
     for answer in answers:
         shown = examples[items[answer.item].context]
         identifier = f"human-{answer.item}-{answer.rater}"
@@ -124,7 +124,7 @@ def batch(study: Study, items: Mapping[str, Item]) -> str:
     return table.getvalue()
 
 
-def batch_results(study: Study, path: Path) -> Iterator[Answer]:
+def batch_results(study: Study, path: Path) -> Iterator[RaterAnswer]:
     """The answers of a results file; rejected assignments are left out."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -141,7 +141,9 @@ def batch_results(study: Study, path: Path) -> Iterator[Answer]:
         seconds = row.get("WorkTimeInSeconds") or "0"
         for question in study.questions:
             if value := _value(row, question):
-                yield Answer(rater, item, question.name, value, float(seconds) if seconds.isdecimal() else 0.0, 0.0)
+                yield RaterAnswer(
+                    rater, item, question.name, value, float(seconds) if seconds.isdecimal() else 0.0, 0.0
+                )
 
 
 def _value(row: Mapping[str, str], question: Question) -> str:
@@ -164,9 +166,9 @@ def _value(row: Mapping[str, str], question: Question) -> str:
 _RATER_PREFIX = "rater: "
 
 
-def label_studio_tasks(study: Study, items: Mapping[str, Item], answers: Sequence[Answer]) -> list[dict[str, Any]]:
+def label_studio_tasks(study: Study, items: Mapping[str, Item], answers: Sequence[RaterAnswer]) -> list[dict[str, Any]]:
     """One task per item, with one annotation per rater."""
-    by_item: dict[str, dict[str, list[Answer]]] = defaultdict(lambda: defaultdict(list))
+    by_item: dict[str, dict[str, list[RaterAnswer]]] = defaultdict(lambda: defaultdict(list))
     for answer in answers:
         by_item[answer.item][answer.rater].append(answer)
     return [
@@ -183,7 +185,7 @@ def label_studio_tasks(study: Study, items: Mapping[str, Item], answers: Sequenc
     ]
 
 
-def _annotation(rater: str, answers: Sequence[Answer]) -> dict[str, Any]:
+def _annotation(rater: str, answers: Sequence[RaterAnswer]) -> dict[str, Any]:
     return {
         "created_at": datetime.fromtimestamp(max(one.given for one in answers), UTC).isoformat(),
         "lead_time": sum({(one.given, one.seconds): one.seconds for one in answers}.values()),
@@ -226,7 +228,7 @@ def _choices(question: Question) -> str:
     )
 
 
-def label_studio_results(study: Study, path: Path) -> Iterator[Answer]:
+def label_studio_results(study: Study, path: Path) -> Iterator[RaterAnswer]:
     """The answers in an export in the format "JSON"; cancelled annotations are left out."""
     try:
         found = json_value(path.read_text(encoding="utf-8"))
@@ -244,13 +246,13 @@ def label_studio_results(study: Study, path: Path) -> Iterator[Answer]:
         ) from error
 
 
-def _answers(study: Study, item: str, annotation: Mapping[str, Any]) -> Iterator[Answer]:
+def _answers(study: Study, item: str, annotation: Mapping[str, Any]) -> Iterator[RaterAnswer]:
     given = annotation.get("created_at")
     moment = datetime.fromisoformat(given).timestamp() if given else 0.0
     for result in annotation["result"]:
         if result.get("from_name") in question_names(study):
             value = point_text(result["value"]["choices"][0])
-            yield Answer(
+            yield RaterAnswer(
                 _rater(annotation, result),
                 item,
                 result["from_name"],
@@ -305,7 +307,7 @@ def potato_configuration(study: Study, data_file: str) -> str:
     return json.dumps(settings, ensure_ascii=False, indent=2) + "\n"
 
 
-def potato_results(study: Study, folder: Path) -> Iterator[Answer]:
+def potato_results(study: Study, folder: Path) -> Iterator[RaterAnswer]:
     """The answers of everyone in Potato's output folder. It has no times per item that could be compared with ours."""
     states = sorted(folder.glob("*/user_state.json")) if folder.is_dir() else []
     if not states:
@@ -317,7 +319,7 @@ def potato_results(study: Study, folder: Path) -> Iterator[Answer]:
                 for label, value in labels:
                     if value and label["schema"] in question_names(study):
                         rater, point = str(state["user_id"]), point_text(label["name"])
-                        yield Answer(rater, item, label["schema"], point, 0.0, path.stat().st_mtime)
+                        yield RaterAnswer(rater, item, label["schema"], point, 0.0, path.stat().st_mtime)
         except RepeatedKeyError as error:
             raise DataError(str(error), file=str(path)) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -340,7 +342,7 @@ def turns(item: Item) -> list[tuple[str, str]]:
 
 
 def add_results(
-    study: Study, store: Store, items: Mapping[str, Item], answers: Sequence[Answer], tool: str, file: str
+    study: Study, store: Store, items: Mapping[str, Item], answers: Sequence[RaterAnswer], tool: str, file: str
 ) -> int:
     """Store answers whose raters have the names of another tool; the number of new ones.
 
@@ -378,7 +380,7 @@ def _check_kind(study: Study) -> None:
         )
 
 
-def _check(study: Study, items: Mapping[str, Item], answer: Answer, file: str) -> None:
+def _check(study: Study, items: Mapping[str, Item], answer: RaterAnswer, file: str) -> None:
     if answer.item not in items:
         raise DataError(f"has the item {shortened(answer.item)}, which this study does not have", file=file)
     if not answer.rater:

@@ -12,7 +12,7 @@ from itertools import groupby
 import numpy as np
 
 from rejoinder.people.items import Item, other_way_round, swapped
-from rejoinder.people.store import MISUNDERSTOOD, PASTED, Answer, Observation
+from rejoinder.people.store import MISUNDERSTOOD, PASTED, Observation, RaterAnswer
 from rejoinder.people.study import Question, Study
 from rejoinder.stats.intervals import Interval
 
@@ -40,10 +40,10 @@ class Flag:
 
 
 def flags_of(
-    study: Study, answers: Sequence[Answer], items: Mapping[str, Item], observations: Sequence[Observation] = ()
+    study: Study, answers: Sequence[RaterAnswer], items: Mapping[str, Item], observations: Sequence[Observation] = ()
 ) -> list[Flag]:
     """Every rater whose answers fail a check, with the evidence, by rater."""
-    by_rater: dict[str, list[Answer]] = defaultdict(list)
+    by_rater: dict[str, list[RaterAnswer]] = defaultdict(list)
     for answer in sorted(answers, key=lambda answer: answer.given):
         by_rater[answer.rater].append(answer)
     found = [flag for rater, own in by_rater.items() for flag in _own_flags(study, rater, own, items)]
@@ -56,7 +56,7 @@ def flags_of(
     return sorted(found, key=lambda flag: (flag.rater, flag.kind))
 
 
-def _own_flags(study: Study, rater: str, own: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[Flag]:
+def _own_flags(study: Study, rater: str, own: Sequence[RaterAnswer], items: Mapping[str, Item]) -> Iterator[Flag]:
     """What a rater's answers alone show."""
     yield from _garbled(study, rater, own, items)
     yield from _repeated(study, rater, own, items)
@@ -64,7 +64,7 @@ def _own_flags(study: Study, rater: str, own: Sequence[Answer], items: Mapping[s
 
 
 def _disagreeing(
-    study: Study, answers: Sequence[Answer], items: Mapping[str, Item], suspect: set[str]
+    study: Study, answers: Sequence[RaterAnswer], items: Mapping[str, Item], suspect: set[str]
 ) -> Iterator[Flag]:
     """Raters whose answers have less to do with those of others than is usual in this study.
 
@@ -89,7 +89,7 @@ def _disagreeing(
         )
 
 
-def _garbled(study: Study, rater: str, own: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[Flag]:
+def _garbled(study: Study, rater: str, own: Sequence[RaterAnswer], items: Mapping[str, Item]) -> Iterator[Flag]:
     """High scores for shuffled words, or shuffled words chosen before the same words in order."""
     shown = [answer for answer in own if items[answer.item].role == "garbled"]
     fooled = [one for one in shown if _is_fooled(study.question(one.question), one.value)]
@@ -98,7 +98,7 @@ def _garbled(study: Study, rater: str, own: Sequence[Answer], items: Mapping[str
         yield Flag(rater, "garbled replies", f"{len(fooled)} of {len(shown)} answers on shuffled replies {how}")
 
 
-def _repeated(study: Study, rater: str, own: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[Flag]:
+def _repeated(study: Study, rater: str, own: Sequence[RaterAnswer], items: Mapping[str, Item]) -> Iterator[Flag]:
     """Inconsistent answers about the same item."""
     first = {(answer.item, answer.question): answer.value for answer in own}
     far = pairs = 0
@@ -113,13 +113,13 @@ def _repeated(study: Study, rater: str, own: Sequence[Answer], items: Mapping[st
         yield Flag(rater, "repeated items", f"{far} of {pairs} answers {what} the second time")
 
 
-def _too_fast(study: Study, rater: str, own: Sequence[Answer]) -> Iterator[Flag]:
+def _too_fast(study: Study, rater: str, own: Sequence[RaterAnswer]) -> Iterator[Flag]:
     fast = [answer for answer in own if answer.seconds < study.checks.fastest]
     if len(own) >= _FEWEST and len(fast) > _SHARE_TOO_FAST * len(own):
         yield Flag(rater, "too fast", f"{len(fast)} of {len(own)} answers came within {study.checks.fastest:g} seconds")
 
 
-def _straight_lining(study: Study, question: Question, by_rater: Mapping[str, Sequence[Answer]]) -> Iterator[Flag]:
+def _straight_lining(study: Study, question: Question, by_rater: Mapping[str, Sequence[RaterAnswer]]) -> Iterator[Flag]:
     """The same answer many times in a row, where the other raters give other answers too.
 
     For pairs it is the same side, as it was shown.
@@ -150,9 +150,9 @@ def _observed(observations: Sequence[Observation]) -> Iterator[Flag]:
             yield Flag(rater, "comprehension", f"{count} wrong answers to the questions about the instructions")
 
 
-def _copied(answers: Sequence[Answer], items: Mapping[str, Item]) -> Iterator[Flag]:
+def _copied(answers: Sequence[RaterAnswer], items: Mapping[str, Item]) -> Iterator[Flag]:
     """Written replies that occur more than once, repeat the conversation, or came faster than anyone types."""
-    by_text: dict[str, list[Answer]] = defaultdict(list)
+    by_text: dict[str, list[RaterAnswer]] = defaultdict(list)
     for answer in answers:
         by_text[_folded(answer.value)].append(answer)
     again = Counter(one.rater for same in by_text.values() if len(same) > 1 for one in same)
@@ -187,7 +187,7 @@ def _is_far(question: Question, value: str, before: str) -> bool:
     return abs(float(value) - float(before)) > (question.high - question.low) / 2
 
 
-def _as_shown(study: Study, answer: Answer) -> str:
+def _as_shown(study: Study, answer: RaterAnswer) -> str:
     turned = study.kind == "pair" and swapped(answer.rater, answer.item)
     return other_way_round(answer.value) if turned else answer.value
 
@@ -211,7 +211,7 @@ _Values = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
-class RaterAgreement:
+class OneRaterAgreement:
     """The agreement of one rater with the others."""
 
     correlation: Interval
@@ -219,8 +219,8 @@ class RaterAgreement:
 
 
 def agreement_with_others(
-    study: Study, answers: Sequence[Answer], items: Mapping[str, Item], without: Collection[str] = ()
-) -> dict[str, RaterAgreement]:
+    study: Study, answers: Sequence[RaterAnswer], items: Mapping[str, Item], without: Collection[str] = ()
+) -> dict[str, OneRaterAgreement]:
     """Rater -> agreement with all others but those of `without`; the mean over questions where there are several."""
     found: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for question in study.questions:
@@ -242,7 +242,7 @@ def agreement_with_others(
     }
 
 
-def _values(answers: Sequence[Answer], items: Mapping[str, Item], question: str) -> _Values:
+def _values(answers: Sequence[RaterAnswer], items: Mapping[str, Item], question: str) -> _Values:
     values: _Values = defaultdict(dict)
     for answer in answers:
         if answer.question == question and items[answer.item].role != "repeated":
@@ -295,7 +295,7 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
     return float(x @ y) / scale if scale > 1e-12 else 0.0
 
 
-def _with_interval(correlation: float, n: int) -> RaterAgreement:
+def _with_interval(correlation: float, n: int) -> OneRaterAgreement:
     """Fisher's interval."""
     middle, margin = math.atanh(max(-0.999, min(0.999, correlation))), Z / math.sqrt(n - 3)
-    return RaterAgreement(Interval(correlation, math.tanh(middle - margin), math.tanh(middle + margin)), n)
+    return OneRaterAgreement(Interval(correlation, math.tanh(middle - margin), math.tanh(middle + margin)), n)

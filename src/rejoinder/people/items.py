@@ -48,7 +48,7 @@ class Item:
 
 def items_of(study: Study) -> list[Item]:
     """Every item of a study, its checks included."""
-    examples = list(read(study.home / study.examples))
+    examples = list(read(study.folder / study.examples))
     if not examples:
         raise NeedsError(f"{study.examples} has no replies: expected at least one to rate")
     real = _unique(_real(study, examples), study.examples)
@@ -58,7 +58,7 @@ def items_of(study: Study) -> list[Item]:
 
 
 def _real(study: Study, examples: Sequence[Example]) -> Iterable[Item]:
-    for key, members in _chosen_groups(study, context_groups(examples)).items():
+    for key, members in _chosen_groups(study, replies_by_context(examples)).items():
         group = _hash(study, "group", key)
         if study.kind == "write":
             yield _item(study, group, members[0], [])
@@ -68,7 +68,7 @@ def _real(study: Study, examples: Sequence[Example]) -> Iterable[Item]:
             yield from (_item(study, group, one, [one, other]) for one, other in combinations(members, 2))
 
 
-def context_groups(examples: Iterable[Example]) -> dict[str, list[Example]]:
+def replies_by_context(examples: Iterable[Example]) -> dict[str, list[Example]]:
     """The replies to each context."""
     groups: dict[str, list[Example]] = {}
     for example in examples:
@@ -152,7 +152,7 @@ def _checks(study: Study, items: Sequence[Item]) -> Iterable[Item]:
             )
 
 
-def repeated(study: Study, item: Item) -> Item:
+def repeated_item(study: Study, item: Item) -> Item:
     """The same item, to be shown to the same rater again."""
     return replace(item, id=_hash(study, "repeated", item.id), role="repeated", of=item.id, shared=False)
 

@@ -28,7 +28,7 @@ from rejoinder.people.export import (
     potato_records,
     potato_results,
 )
-from rejoinder.people.items import context_groups
+from rejoinder.people.items import replies_by_context
 from rejoinder.people.plan import plan
 from rejoinder.people.progress import state_of
 from rejoinder.people.queue import Assigner
@@ -97,9 +97,9 @@ def new_study(
                 sd=sd,
                 icc=icc,
                 systems=max(2, len({example.system for example in examples})),
-                contexts=max(2, len(context_groups(examples))),
+                contexts=max(2, len(replies_by_context(examples))),
             )
-            say(found.recommendation())
+            say(found.verdict)
             raters = found.raters[-1] if found.recommended is None else found.recommended
             contexts = 0 if found.recommended is None else int(found.needed(raters))
         elif not (pilot is None and sd is None and icc is None):
@@ -129,7 +129,7 @@ def open_study(
 
 
 @dataclass(frozen=True)
-class Export:
+class StudyExport:
     """What was written."""
 
     files: tuple[Path, ...]
@@ -152,7 +152,7 @@ class OpenStudy:
 
     @property
     def _reads(self) -> list[str | Path]:
-        return [self.path, self.study.home / self.study.examples, self.store]
+        return [self.path, self.study.folder / self.study.examples, self.store]
 
     @verb
     def links(
@@ -189,11 +189,11 @@ class OpenStudy:
         require_extra("annotate", "collecting ratings")
         import uvicorn
 
-        from rejoinder.people.server import Secrets, make_app
+        from rejoinder.people.server import Secrets, rating_app
 
         with closing(self._opened()) as store:
             known = Secrets.beside(self.path)
-            app = make_app(self.study, store, known, open_to_all=open, https=https)
+            app = rating_app(self.study, store, known, open_to_all=open, https=https)
             say(f"organisers: http://{host}:{port}/admin/{known.admin}")
             say("raters join by links that `rejoinder annotate links` makes, or by a platform's link to /join")
             # Access logs would hold the secrets of personal links.
@@ -216,7 +216,7 @@ class OpenStudy:
             Iterable[str],
             Option("leave out a rater; may be repeated", texts("a list of raters"), metavar="RATER", many="repeat"),
         ] = (),
-    ) -> Export:
+    ) -> StudyExport:
         """Write the ratings as a file of judged replies, or the study for another tool."""
         target, study, left_out = output_path(output), self.study, list(without)
         suffix, beside = {
@@ -230,7 +230,7 @@ class OpenStudy:
             if to == "judged":
                 lines = list(exported(study, store, items, without=left_out))
                 write_text(target, "".join(lines))
-                return Export((target,), len(lines))
+                return StudyExport((target,), len(lines))
             answers = [one for one in latest(store.answers()).values() if one.rater not in set(left_out)]
             if to == "label-studio":
                 tasks = json.dumps(label_studio_tasks(study, items, answers), ensure_ascii=False, indent=1)
@@ -242,7 +242,7 @@ class OpenStudy:
                 write_text(beside[0], potato_configuration(study, target.name))
             else:
                 write_text(target, batch(study, items))
-        return Export((target, *beside), 0)
+        return StudyExport((target, *beside), 0)
 
     @verb
     def add(

@@ -18,7 +18,7 @@ from rejoinder.people.items import Item, other_way_round, swapped
 from rejoinder.people.progress import state_of
 from rejoinder.people.queue import Assigner
 from rejoinder.people.server import form_token, new_token, same, stamp_moment, stamped, token_hash
-from rejoinder.people.store import MISUNDERSTOOD, PASTED, UNDERSTOOD, Answer, Observation, Rater, Store
+from rejoinder.people.store import MISUNDERSTOOD, PASTED, UNDERSTOOD, Observation, Rater, RaterAnswer, Store
 from rejoinder.people.study import Question, Study
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _MOST_FIELDS = 100
 
 
 @dataclass(frozen=True)
-class Place:
+class RaterPosition:
     """A rater's position: the next item and page of questions."""
 
     item: Item
@@ -166,7 +166,7 @@ class RatingPages:
         shown = stamp_moment(self.secret, form.get("shown", ""), place.item.id)
         seconds = min(_LONGEST_PAUSE, max(0.0, now - shown)) if shown is not None else 0.0
         answers = [
-            Answer(rater.id, place.item.id, name, self._in_order(rater, place.item, value), seconds, now)
+            RaterAnswer(rater.id, place.item.id, name, self._in_order(rater, place.item, value), seconds, now)
             for name, value in values.items()
         ]
         await run_in_threadpool(self.store.add_answers, answers)
@@ -175,7 +175,7 @@ class RatingPages:
             await run_in_threadpool(self.store.observe, [pasted])
         return RedirectResponse("/rate", 303)
 
-    async def _place(self, rater: Rater) -> Place | str:
+    async def _place(self, rater: Rater) -> RaterPosition | str:
         """The rater's position, or the outcome if the rater has finished."""
         given = self.assigner.known(rater.id) or await run_in_threadpool(self.assigner.hand_out, rater.id)
         if not given:
@@ -185,7 +185,7 @@ class RatingPages:
         for item in given:
             for number, page in enumerate(self.study.pages):
                 if any((item, question.name) not in answered for question in page):
-                    return Place(self.assigner.items[item], page, done, len(given), number == 0)
+                    return RaterPosition(self.assigner.items[item], page, done, len(given), number == 0)
         return "done"
 
     def _has_understood(self, rater: Rater) -> bool:
@@ -199,7 +199,7 @@ class RatingPages:
         self,
         request: Request,
         rater: Rater,
-        place: Place,
+        place: RaterPosition,
         values: dict[str, str] | None = None,
         problems: dict[str, str] | None = None,
         status: int = 200,

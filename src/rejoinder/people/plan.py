@@ -19,10 +19,10 @@ from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric
 from rejoinder.options import FIELDS_OPTION, Dimension, OnError, Option, Quiet, number, several, verb, whole
 from rejoinder.scoring.run import LocalRun
-from rejoinder.scoring.score import choose
+from rejoinder.scoring.score import choose_metrics
 from rejoinder.scoring.table import json_ready
-from rejoinder.show.document import ALL_FORMS, Answer, Block, Cell, Document, Form, Result, Say, Table, renamed
-from rejoinder.show.figures import Curve, LinePanel
+from rejoinder.show.document import ALL_FORMS, Block, Cell, Document, Form, Result, Say, Table, VerdictText, renamed
+from rejoinder.show.figures import LinePanel, PlotCurve
 from rejoinder.show.text import counted
 from rejoinder.stats.planning import (
     MOST,
@@ -248,7 +248,7 @@ def _scored(
     origins: Sequence[Any], metric: str | Metric, fields: FieldMap | None, on_error: OnError, *, quiet: bool
 ) -> tuple[PilotSpread, str, list[str]]:
     joined, seen = join([Source(origin, fields, on_error) for origin in origins], labels_of(origins), quiet=quiet)
-    run = LocalRun.of(joined, choose(metric), seen, resamples=1, quiet=quiet)
+    run = LocalRun.of(joined, choose_metrics(metric), seen, resamples=1, quiet=quiet)
     if len(run.metrics) != 1:
         raise CallError(f"a pilot is scored by one metric, found {len(run.metrics)}")
     table = run.score()
@@ -273,7 +273,7 @@ def _notes(found: PilotSpread, *, rated: bool) -> list[str]:
     return notes
 
 
-# Plans as a recommendation in words, tables, JSON, LaTeX and a curve.
+# Plans as a verdict in words, tables, JSON, LaTeX and a curve.
 
 
 CURVE = (25, 50, 100, 200, 400, 800)
@@ -388,7 +388,7 @@ class Plan(Result):
     def panel(self) -> LinePanel:
         """The curve: the difference that is detected, by contexts and ratings per reply."""
         curves = [
-            Curve(
+            PlotCurve(
                 counted(count, "rating") if self.rated else "scores",
                 CURVE,
                 [self.detectable(contexts, count) for contexts in CURVE],
@@ -424,7 +424,7 @@ class Plan(Result):
         return Document(
             "Plan of an evaluation",
             [
-                Answer(self.sentences, detected, fit=False),
+                VerdictText(self.sentences, detected, fit=False),
                 Say([self.spread_text()], fit=False),
                 Table(header, rows, title="Contexts needed, by the difference to detect", fit=False),
                 Table(["contexts", *columns], curve, title=detected.title, fit=False),
@@ -519,7 +519,7 @@ class PrecisionPlan(Result):
         if not by_raters:
             rows = [[self.kind, _count(n)] for _, n in self.rows]
         forms: tuple[Form, ...] = ALL_FORMS if by_raters else ("latex",)
-        blocks: list[Block] = [Answer(self.sentences, fit=False), Table(columns, rows, fit=False, only=forms)]
+        blocks: list[Block] = [VerdictText(self.sentences, fit=False), Table(columns, rows, fit=False, only=forms)]
         return Document("Plan of an evaluation", blocks, question="How much has to be collected?")
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import numpy as np
 from rejoinder.people.flags import PAIR_VALUES, Flag, flags_of
 from rejoinder.people.items import Item
 from rejoinder.people.queue import Assigner
-from rejoinder.people.store import Answer, Store, latest
-from rejoinder.people.study import Kind, Question, Study
+from rejoinder.people.store import RaterAnswer, Store, latest
+from rejoinder.people.study import ItemKind, Question, Study
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.mixed import crossed_means
 from rejoinder.stats.preferences import LOSS, TIE, WIN, Contests, rank
@@ -38,7 +38,7 @@ class SystemState:
 
 
 @dataclass(frozen=True)
-class Difference:
+class StudyDifference:
     """Two systems compared."""
 
     a: str
@@ -54,12 +54,12 @@ class QuestionState:
     """Agreement and results of one question."""
 
     name: str
-    kind: Kind
+    kind: ItemKind
     answers: int
     alpha: Interval
     """Krippendorff's alpha over items with two raters or more; NaN where there are none."""
     systems: tuple[SystemState, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[StudyDifference, ...]
     """For other contexts and, where the ratings suffice, other raters; empty where the answers do not suffice."""
 
     constant: bool = False
@@ -72,7 +72,7 @@ class QuestionState:
 
 
 @dataclass(frozen=True)
-class State:
+class StudyState:
     """The state of a study."""
 
     raters: int
@@ -100,7 +100,7 @@ class State:
         return found
 
 
-def state_of(study: Study, store: Store, assigner: Assigner) -> State:
+def state_of(study: Study, store: Store, assigner: Assigner) -> StudyState:
     """Progress, agreement and flags, from all answers so far."""
     answers = list(latest(store.answers()).values())
     raters = store.raters()
@@ -109,7 +109,7 @@ def state_of(study: Study, store: Store, assigner: Assigner) -> State:
     for answer in answers:
         counts[answer.item].add(answer.rater)
     seconds = _seconds_per_item(answers)
-    return State(
+    return StudyState(
         len(raters),
         sum(rater.outcome == "done" for rater in raters),
         study.queue.labels if study.queue is not None else len(wanted),
@@ -120,7 +120,7 @@ def state_of(study: Study, store: Store, assigner: Assigner) -> State:
     )
 
 
-def _question_state(question: Question, answers: Sequence[Answer], items: Mapping[str, Item]) -> QuestionState:
+def _question_state(question: Question, answers: Sequence[RaterAnswer], items: Mapping[str, Item]) -> QuestionState:
     own = [one for one in answers if one.question == question.name and items[one.item].role == "real"]
     if question.kind == "write":
         nothing = Interval(math.nan, math.nan, math.nan)
@@ -131,7 +131,7 @@ def _question_state(question: Question, answers: Sequence[Answer], items: Mappin
     return QuestionState(question.name, question.kind, len(own), _alpha(own), systems, differences, constant)
 
 
-def _alpha(answers: Sequence[Answer]) -> Interval:
+def _alpha(answers: Sequence[RaterAnswer]) -> Interval:
     items = {item: row for row, item in enumerate(sorted({one.item for one in answers}))}
     raters = {rater: column for column, rater in enumerate(sorted({one.rater for one in answers}))}
     ratings = np.full((len(items), len(raters)), np.nan)
@@ -143,10 +143,10 @@ def _alpha(answers: Sequence[Answer]) -> Interval:
     return alpha_interval(ratings, n_resamples=_RESAMPLES)
 
 
-_Found = tuple[tuple[SystemState, ...], tuple[Difference, ...]]
+_Found = tuple[tuple[SystemState, ...], tuple[StudyDifference, ...]]
 
 
-def _scores(answers: Sequence[Answer], items: Mapping[str, Item]) -> _Found:
+def _scores(answers: Sequence[RaterAnswer], items: Mapping[str, Item]) -> _Found:
     by_system: dict[str, list[float]] = defaultdict(list)
     for one in answers:
         by_system[items[one.item].stratum].append(float(one.value))
@@ -161,10 +161,10 @@ def _scores(answers: Sequence[Answer], items: Mapping[str, Item]) -> _Found:
         [one.rater for one in answers],
     )
     differences = found.differences if found is not None else ()
-    return means, tuple(Difference(one.a, one.b, one.contrast.interval, one.p_adjusted) for one in differences)
+    return means, tuple(StudyDifference(one.a, one.b, one.contrast.interval, one.p_adjusted) for one in differences)
 
 
-def _preferences(answers: Sequence[Answer], items: Mapping[str, Item]) -> _Found:
+def _preferences(answers: Sequence[RaterAnswer], items: Mapping[str, Item]) -> _Found:
     compared: Counter[str] = Counter()
     won: dict[str, float] = defaultdict(float)
     for one in answers:
@@ -183,7 +183,7 @@ def _preferences(answers: Sequence[Answer], items: Mapping[str, Item]) -> _Found
         return states, ()
     duels = rank(contests, n_resamples=_RESAMPLES).duels
     return states, tuple(
-        Difference(names[one.first], names[one.second], _as_probability(one.difference), one.p_adjusted)
+        StudyDifference(names[one.first], names[one.second], _as_probability(one.difference), one.p_adjusted)
         for one in duels
     )
 
@@ -196,7 +196,7 @@ def _as_probability(log_odds: Interval) -> Interval:
     return Interval(*(1 / (1 + math.exp(-value)) for value in (log_odds.estimate, log_odds.low, log_odds.high)))
 
 
-def _seconds_per_item(answers: Sequence[Answer]) -> list[float]:
+def _seconds_per_item(answers: Sequence[RaterAnswer]) -> list[float]:
     """One time per rater and item. Answers of one page have the same time, which counts once."""
     pages = {(one.rater, one.item, one.given): one.seconds for one in answers}
     totals: dict[tuple[str, str], float] = defaultdict(float)

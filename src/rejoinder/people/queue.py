@@ -15,10 +15,10 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.data.judged import chosen_with
 from rejoinder.data.source import read
 from rejoinder.errors import CallError
-from rejoinder.people.items import Item, in_turn, items_of, repeated
+from rejoinder.people.items import Item, in_turn, items_of, repeated_item
 from rejoinder.people.sample import (
     N_STRATA,
-    LabelFrame,
+    UncertainScores,
     chosen_design,
     chosen_predictor,
     divided,
@@ -26,10 +26,10 @@ from rejoinder.people.sample import (
     rows_by_system,
     wave_probabilities,
 )
-from rejoinder.people.store import Drawn, Store, latest
-from rejoinder.people.study import Queue, Study
-from rejoinder.scoring.score_file import read_scores
-from rejoinder.stats.labels import drawn
+from rejoinder.people.store import DrawnItem, Store, latest
+from rejoinder.people.study import QueueSettings, Study
+from rejoinder.scoring.score_file import read_score_file
+from rejoinder.stats.labels import drawn_rows
 
 # What to rate next: replies chosen with known probabilities, in waves that learn from the ratings so far.
 #
@@ -48,7 +48,7 @@ class LabelQueue:
     """Draws the waves of a study."""
 
     study: Study
-    queue: Queue
+    queue: QueueSettings
     store: Store
     items: Sequence[Item]
     """The real items of the study."""
@@ -66,7 +66,7 @@ class LabelQueue:
         self.store.draw(list(self._drawn(wave)))
         return True
 
-    def _drawn(self, wave: int) -> Iterator[Drawn]:
+    def _drawn(self, wave: int) -> Iterator[DrawnItem]:
         ids, labels = self._frame.ids, self._labels()
         probabilities, strata = np.zeros(len(ids)), np.full(len(ids), -1)
         of_wave = np.array([self.wave_of[item] == wave for item in ids])
@@ -80,8 +80,8 @@ class LabelQueue:
                 strata[rows[within]] = stratum + int(strata.max()) + 1
         rows = np.flatnonzero(of_wave)
         seed = int(np.random.SeedSequence([self.study.seed, 5, wave]).generate_state(1)[0])
-        for row in rows[drawn(probabilities[rows], seed, strata[rows])].tolist():
-            yield Drawn(ids[row], wave, float(probabilities[row]))
+        for row in rows[drawn_rows(probabilities[rows], seed, strata[rows])].tolist():
+            yield DrawnItem(ids[row], wave, float(probabilities[row]))
 
     def _size(self, system: str, wave: int) -> int:
         """How many labels of a system a wave has: in proportion to its replies, and the waves together as many as asked
@@ -105,14 +105,14 @@ class LabelQueue:
     @cached_property
     def _frame(self) -> _Frame:
         """The scores of all replies; read once, when the first wave is drawn."""
-        path = self.study.home / self.study.examples
+        path = self.study.folder / self.study.examples
         examples = list(read(path))
         if chosen_with(path):
             raise CallError(
                 f"{path} has replies that were chosen already (field probability): expected all replies, from which "
                 "the queue of the study chooses"
             )
-        table = read_scores(self.study.home / self.queue.scores) if self.queue.scores else None
+        table = read_score_file(self.study.folder / self.queue.scores) if self.queue.scores else None
         label = chosen_predictor(table, self.queue.predictor or None)
         id_of = {item.examples[0]: item.id for item in self.items}
         rows_of = rows_by_system(examples)
@@ -132,13 +132,13 @@ class _Frame:
     ids: list[str]
     """Their items."""
     design: str
-    frame: LabelFrame
+    frame: UncertainScores
     rows_of: dict[str, Ints]
     sizes: dict[str, int]
     """Labels of each system."""
 
 
-def waves(study: Study, queue: Queue, items: Collection[Item]) -> dict[str, int]:
+def waves(study: Study, queue: QueueSettings, items: Collection[Item]) -> dict[str, int]:
     """The wave of each item, from 0: items with one context have the same wave."""
     groups = list(dict.fromkeys(item.group for item in items))
     systems = Counter(item.stratum for item in items)
@@ -150,7 +150,7 @@ def waves(study: Study, queue: Queue, items: Collection[Item]) -> dict[str, int]
 
 
 def probabilities_of_rated(
-    study: Study, queue: Queue, items: Collection[Item], chosen: Sequence[Drawn], rated: Collection[str]
+    study: Study, queue: QueueSettings, items: Collection[Item], chosen: Sequence[DrawnItem], rated: Collection[str]
 ) -> dict[str, float]:
     """With which probability each rated item came to be rated.
 
@@ -200,7 +200,7 @@ class Assigner:
         own = items_of(self.study)
         self._real = [item for item in own if item.role == "real"]
         self._garbled = [item for item in own if item.role == "garbled"]
-        again = [repeated(self.study, item) for item in self._real] if self.study.kind != "write" else []
+        again = [repeated_item(self.study, item) for item in self._real] if self.study.kind != "write" else []
         self.items = {item.id: item for item in (*own, *again)}
         if self.study.queue is not None:
             self._queue = LabelQueue(self.study, self.study.queue, self.store, self._real)
@@ -278,5 +278,5 @@ class Assigner:
             mixed.insert(int(rng.integers(1, len(mixed) + 1)), garbled[place])
         again = min(round(self.study.checks.repeated * len(order)), len(order) // 3)
         for item in order[:again]:
-            mixed.insert(int(rng.integers(2 * len(mixed) // 3, len(mixed) + 1)), repeated(self.study, item))
+            mixed.insert(int(rng.integers(2 * len(mixed) // 3, len(mixed) + 1)), repeated_item(self.study, item))
         return mixed

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,19 +14,22 @@ import numpy as np
 
 from rejoinder.arrays import Floats, Ints
 from rejoinder.comparing.labels import FEWEST_LABELS, labels_by_row
-from rejoinder.data.convert import example_record, write_records
-from rejoinder.data.judged import read_judged
+from rejoinder.comparing.systems import named_systems
+from rejoinder.data.contexts import GroupFinder, Grouping
+from rejoinder.data.convert import example_record, write_records, write_sheet_of
+from rejoinder.data.dialogues import by_replier
+from rejoinder.data.judged import SHEET, item_of, read_judged
 from rejoinder.data.records import Fields
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, UnknownNameError, listed
 from rejoinder.folders.outputs import paths_of, reserved_file
-from rejoinder.options import FIELDS_OPTION, OnError, Option, Seed, path, text, verb, whole
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.options import FIELDS_OPTION, OnError, Option, Seed, UnitOption, origin_of, path, text, verb, whole
+from rejoinder.scoring.score_file import read_score_file
 from rejoinder.scoring.table import ScoreTable
 from rejoinder.show.document import Document, Result, Table
 from rejoinder.stats.labels import (
     active_probabilities,
-    drawn,
+    drawn_rows,
     equal_probabilities,
     score_strata,
     stratified_probabilities,
@@ -40,6 +44,12 @@ from rejoinder.types import Example, Scores
 
 DESIGNS = ("random", "stratified", "active")
 
+FILL_IN = (
+    "fill in the column `rating`, with numbers such as 1 (bad) to 5 (good); rows that stay empty are left out. `item` "
+    "stands for the reply: do not change it"
+)
+KEEP = "keep `probability` with the labels, for `rejoinder compare --labels`"
+
 N_STRATA = 5
 """Strata per system: the finest of which most have some labels of a pilot."""
 
@@ -48,15 +58,15 @@ FEWEST_TO_LEARN = 10
 
 
 @dataclass(frozen=True)
-class LabelFrame:
+class UncertainScores:
     """Scores of replies and their uncertainty, in the order of the replies."""
 
     scores: Scores
     uncertainty: Scores
 
-    def take(self, rows: Ints) -> LabelFrame:
+    def take(self, rows: Ints) -> UncertainScores:
         """Some of the replies."""
-        return LabelFrame(self.scores[rows], self.uncertainty[rows])
+        return UncertainScores(self.scores[rows], self.uncertainty[rows])
 
 
 def chosen_predictor(table: ScoreTable | None, wanted: str | None) -> str:
@@ -84,7 +94,7 @@ def chosen_design(wanted: str | None, table: ScoreTable | None, label: str, *, h
     return wanted
 
 
-def label_frame(examples: Sequence[Example], name: str, table: ScoreTable | None, label: str) -> LabelFrame:
+def label_frame(examples: Sequence[Example], name: str, table: ScoreTable | None, label: str) -> UncertainScores:
     """The scores joined to the replies by id and system; a missing score is NaN, a missing row an error."""
     keys = [(example.id, example.system) for example in examples]
     if not keys:
@@ -93,7 +103,7 @@ def label_frame(examples: Sequence[Example], name: str, table: ScoreTable | None
         twice = Counter(keys).most_common(1)[0][0]
         raise CallError(f"{name}: the id {twice[0]!r} occurs twice: expected a different id for each reply of a system")
     if table is None:
-        return LabelFrame(np.zeros(len(keys)), np.ones(len(keys)))
+        return UncertainScores(np.zeros(len(keys)), np.ones(len(keys)))
     ids = table.ids or []
     place_of = {
         (identifier, table.system_names[code]): place
@@ -108,7 +118,7 @@ def label_frame(examples: Sequence[Example], name: str, table: ScoreTable | None
     rows = np.array([place_of[key] for key in keys])
     bounds = table.intervals.get(label)
     uncertainty = np.ones(len(keys)) if bounds is None else (bounds[1] - bounds[0])[rows]
-    return LabelFrame(table[label][rows], uncertainty)
+    return UncertainScores(table[label][rows], uncertainty)
 
 
 def rows_by_system(examples: Sequence[Example]) -> dict[str, Ints]:
@@ -131,7 +141,7 @@ def divided(labels: int, replies: Mapping[str, int]) -> dict[str, int]:
 
 
 def label_probabilities(
-    design: str, frame: LabelFrame, n_labels: int, deviations: Floats | None = None
+    design: str, frame: UncertainScores, n_labels: int, deviations: Floats | None = None
 ) -> tuple[Floats, Ints]:
     """The probability of each reply of one system, and its stratum."""
     n = len(frame.scores)
@@ -147,7 +157,7 @@ def label_probabilities(
 
 
 def wave_probabilities(
-    design: str, frame: LabelFrame, rows: Ints, n_labels: int, labels: Scores
+    design: str, frame: UncertainScores, rows: Ints, n_labels: int, labels: Scores
 ) -> tuple[Floats, Ints]:
     """Probability and stratum of the replies of one system in `rows`, given the labels of other replies of it.
 
@@ -203,6 +213,26 @@ class LabelSample(Result):
     replies: Mapping[str, int]
     """System -> its number of replies."""
     notes: tuple[str, ...] = ()
+    contexts: Ints | None = None
+    """The number of the context of each chosen reply, where replies to one context were chosen together."""
+    seed: int = 0
+
+    def sheet(self) -> Iterator[dict[str, str]]:
+        """One row per chosen reply for a person to rate, in random order, replies to one context together.
+
+        No row shows the system: `item` follows from id and system, so that `compare --labels` finds the reply again.
+        """
+        contexts = np.arange(len(self.examples)) if self.contexts is None else self.contexts
+        places = np.random.default_rng([self.seed, 4]).permutation(int(contexts.max(initial=0)) + 1)
+        items = [item_of(example.system, example.id) for example in self.examples]
+        for row in sorted(range(len(items)), key=lambda row: (places[contexts[row]], items[row])):
+            example = self.examples[row]
+            own = by_replier(len(example.context), example.speakers)
+            said = zip(own, example.context, strict=True)
+            conversation = "\n".join(f"{'Replier' if mine else 'Other person'}: {text}" for mine, text in said)
+            found = {"item": items[row], "conversation": conversation, "response": f"Replier: {example.response}"}
+            chance = {} if self.design == "random" else {"probability": repr(float(self.probabilities[row]))}
+            yield {**found, "rating": "", **chance}
 
     def records(self) -> list[dict[str, Any]]:
         """One record per chosen reply, as the output has it."""
@@ -225,7 +255,7 @@ class LabelSample(Result):
             [system or "-", self.replies[system], len(p), min(p), max(p)] for system, p in self._by_system().items()
         ]
         how = {
-            "random": "with equal probabilities",
+            "random": "with equal probabilities" + ("" if self.contexts is None else ", those to one context together"),
             "stratified": f"by strata of {self.predictor}",
             "active": f"in proportion to the uncertainty of {self.predictor}",
         }[self.design]
@@ -242,7 +272,12 @@ class LabelSample(Result):
 
 @verb
 def sample(
-    replies: Annotated[Any, Option("the replies of one or more systems")],
+    replies: Annotated[
+        Any,
+        Option(
+            "the replies of one or more systems: the same files as for `rejoinder compare`", many="+", read=origin_of
+        ),
+    ],
     labels: Annotated[
         int,
         Option("how many replies to choose, of all systems together", whole(1), name="--labels", metavar="N"),
@@ -266,22 +301,35 @@ def sample(
     pilot: Annotated[
         Any,
         Option(
-            "human scores of some of the replies: strata in which the metric predicts them badly get more labels",
+            "ratings of some of the replies: strata in which the metric predicts them badly get more labels",
             metavar="FILE",
         ),
     ] = None,
     dimension: Annotated[
         str | None, Option("the dimension that the pilot rated (default: overall)", text, metavar="NAME")
     ] = None,
+    unit: UnitOption = "reply",
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
     seed: Seed = 0,
     output: Annotated[
         str | Path | None,
-        Option("file to write the replies to", path, short="-o", metavar="FILE.jsonl", required=True),
+        Option(
+            "file to write the replies to: .csv or .xlsx for a person who fills in the column `rating` and does not "
+            "see the systems, .jsonl for `rejoinder annotate` and other tools",
+            path,
+            short="-o",
+            metavar="FILE",
+            required=True,
+        ),
     ] = None,
 ) -> LabelSample:
     """Choose replies for people to label, and write them with their probabilities to `output`.
+
+    Systems have the names that they have in `compare`, which takes the output as `labels`: `output` is a sheet (.csv,
+    .xlsx) with an empty column `rating`, which does not show the systems, or has whole records (.jsonl). With the
+    design `random`, where systems answered the same contexts (half of those of the system with the fewest), contexts
+    are chosen, each with the replies of all systems.
 
     `scores` is a score file of the replies, `predictor` one of its metrics (by default the first). `design` is
     `random`, `stratified` (by score; with `pilot`, labels of some replies, more labels where scores predict them badly)
@@ -289,29 +337,42 @@ def sample(
     intervals and there is no pilot, `stratified` for other scores, and `random` without scores. The labels are divided
     equally among systems.
     """
-    with reserved_file(output, (".jsonl",), reads=paths_of([replies, scores, pilot])) as target:
-        made = _sampled(replies, labels, scores, design, predictor, pilot, dimension, fields, on_error, seed)
-        if target is not None:
+    several = isinstance(replies, list | tuple) and all(isinstance(one, str | Path) for one in replies)
+    origins = list(replies) if several and replies else [replies]
+    with ExitStack() as stack:
+        target = stack.enter_context(
+            reserved_file(output, (".jsonl", ".csv", ".xlsx"), reads=paths_of([*origins, scores, pilot]))
+        )
+
+        def opened(given: Sequence[Any]) -> list[Source]:
+            return [stack.enter_context(closing(Source(one, fields, on_error, unit=unit))) for one in given]
+
+        made = _sampled(origins, opened, labels, scores, design, predictor, pilot, dimension, seed)
+        if target is not None and target.suffix == ".jsonl":
             write_records(target, made.records())
+            made = replace(made, notes=(*made.notes, KEEP))
+        elif target is not None:
+            write_sheet_of(target, [name for name in SHEET if name in next(made.sheet())], made.sheet())
+            made = replace(made, notes=(*made.notes, FILL_IN))
     return made
 
 
 def _sampled(
-    replies: Any,
+    origins: Sequence[Any],
+    opened: Callable[[Sequence[Any]], list[Source]],
     labels: int,
     scores: str | Path | None,
     design: str | None,
     predictor: str | None,
     pilot: Any,
     dimension: str | None,
-    fields: Fields | None,
-    on_error: OnError,
     seed: int,
 ) -> LabelSample:
-    with closing(Source(replies, fields, on_error)) as source:
-        examples, name = list(source), source.name
-        skipped = len(source.skipped)
-    table = None if scores is None else read_scores(Path(scores))
+    joined, _ = named_systems(origins, opened)
+    if len(origins) == 1 and len(joined.sources) == 1 and joined.names[0].keys() == {""}:  # needs no name
+        joined = replace(joined, names=({"": ""},))
+    examples, name, skipped = list(joined), joined.name, len(joined.messages)
+    table = None if scores is None else read_score_file(Path(scores))
     label = chosen_predictor(table, predictor)
     used_design = chosen_design(design, table, label, has_pilot=pilot is not None)
     if pilot is None and dimension is not None:
@@ -321,6 +382,11 @@ def _sampled(
     frame = label_frame(examples, name, table, label)
     pilot_labels = None if pilot is None else labels_by_row(examples, read_judged(pilot), dimension)[1].values
     rows_of = rows_by_system(examples)
+    notes = (f"left out {skipped} unreadable replies",) if skipped else ()
+    counts = {system: len(of) for system, of in rows_of.items()}
+    grouping = _shared_contexts(examples, rows_of) if used_design == "random" else None
+    if grouping is not None:
+        return _of_contexts(examples, grouping, labels, counts, notes, seed)
     sizes = divided(labels, {system: len(rows) for system, rows in rows_of.items()})
     probabilities, strata = np.zeros(len(examples)), np.zeros(len(examples), np.int64)
     for system, rows in rows_of.items():
@@ -328,12 +394,55 @@ def _sampled(
         deviations = _deviations(part.scores, label_strata(part.scores), _of(pilot_labels, rows))
         p, within = label_probabilities(used_design, part, sizes[system], deviations)
         probabilities[rows], strata[rows] = p, within + int(strata.max()) + 1
-    rows = np.flatnonzero(drawn(probabilities, seed, strata))
-    notes = (f"left out {skipped} unreadable replies",) if skipped else ()
-    counts = {system: len(of) for system, of in rows_of.items()}
+    rows = np.flatnonzero(drawn_rows(probabilities, seed, strata))
     used = "" if used_design == "random" else label
     return LabelSample(
         tuple(examples[row] for row in rows), probabilities[rows], used_design, used, counts, notes + _few(sizes)
+    )
+
+
+def _shared_contexts(examples: Sequence[Example], rows_of: Mapping[str, Ints]) -> Grouping | None:
+    """The contexts of the replies, where all systems answered half of those of the system with the fewest."""
+    finder = GroupFinder(by_dialogue=True)
+    finder.add(examples)
+    grouping = finder.found()
+    answered = [np.unique(grouping.contexts[rows]) for rows in rows_of.values()]
+    shared = reduce(np.intersect1d, answered)
+    pairs = len(rows_of) > 1 and 2 * len(shared) >= min(map(len, answered))
+    return grouping if pairs else None
+
+
+def _of_contexts(
+    examples: Sequence[Example],
+    grouping: Grouping,
+    labels: int,
+    counts: Mapping[str, int],
+    notes: tuple[str, ...],
+    seed: int,
+) -> LabelSample:
+    """A random sample of contexts, each with the replies of all systems; as many of those that only some answered, in
+    proportion."""
+    divided(labels, counts)  # raises an error for too few or too many
+    answered = np.zeros((grouping.n_contexts, len(counts)), np.bool_)
+    for place, rows in enumerate(rows_by_system(examples).values()):
+        answered[grouping.contexts[rows], place] = True
+    patterns = np.unique(answered, axis=0, return_inverse=True)[1].reshape(-1)
+    probability = labels / len(examples)
+    chosen = drawn_rows(np.full(grouping.n_contexts, probability), seed, patterns)
+    rows = np.flatnonzero(chosen[grouping.contexts])
+    systems = [examples[row].system for row in rows.tolist()]
+    if not systems:
+        raise CallError(f"{labels} labels are too few for one context: expected at least {len(counts)}")
+    sizes = {system: systems.count(system) for system in counts}
+    return LabelSample(
+        tuple(examples[row] for row in rows.tolist()),
+        np.full(len(rows), probability),
+        "random",
+        "",
+        counts,
+        notes + _few(sizes),
+        grouping.contexts[rows],
+        seed,
     )
 
 

@@ -66,7 +66,9 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def make_app(study: Study, store: Store, known: Secrets, *, open_to_all: bool = False, https: bool = False) -> ASGIApp:
+def rating_app(
+    study: Study, store: Store, known: Secrets, *, open_to_all: bool = False, https: bool = False
+) -> ASGIApp:
     """The application, ready for any ASGI server."""
     require_extra("annotate", "collecting ratings")
     from jinja2 import Environment, FileSystemLoader
@@ -99,7 +101,7 @@ def make_app(study: Study, store: Store, known: Secrets, *, open_to_all: bool = 
     app = Starlette(
         routes=[*rating.routes, *admin.routes, Route("/pages/{name}", _file)],
         middleware=[sessions, Middleware(Guard, per_minute=_PER_MINUTE)],
-        exception_handlers={TooLargeError: _too_large},
+        exception_handlers={BodyTooLargeError: _too_large},
     )
     return SecurityHeaders(app)
 
@@ -232,7 +234,7 @@ class SecurityHeaders:
         await self.app(scope, receive, _with_headers(send) if scope["type"] == "http" else send)
 
 
-class TooLargeError(Exception):
+class BodyTooLargeError(Exception):
     """A body that grew beyond what was announced or allowed."""
 
 
@@ -244,7 +246,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > LARGEST_BODY:
-            raise TooLargeError
+            raise BodyTooLargeError
         return message
 
     return limited

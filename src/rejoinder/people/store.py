@@ -61,7 +61,7 @@ class Rater:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RaterAnswer:
     """One answer to one question about one item."""
 
     rater: str
@@ -85,7 +85,7 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Assigned:
+class AssignedItem:
     """An item that a rater was given."""
 
     rater: str
@@ -95,7 +95,7 @@ class Assigned:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnItem:
     """An item that was chosen to be rated, with the probability that it had of being chosen."""
 
     item: str
@@ -107,7 +107,7 @@ class Drawn:
 class _Waiting:
     """Answers that wait to be written; whoever writes next writes them too."""
 
-    answers: Sequence[Answer]
+    answers: Sequence[RaterAnswer]
     written: bool = False
     error: BaseException | None = None
 
@@ -178,13 +178,13 @@ class Store:
             [(rater, item, place, now) for place, item in enumerate(items, start)],
         )
 
-    def assigned(self, rater: str | None = None) -> list[Assigned]:
+    def assigned(self, rater: str | None = None) -> list[AssignedItem]:
         """The items of one rater, or of all, in order."""
         where, values = _of(rater)
         found = self.database.run(
             f"SELECT rater, item, place, handed FROM assignments{where} ORDER BY rater, place", values
         )
-        return [Assigned(*row) for row in found]
+        return [AssignedItem(*row) for row in found]
 
     def raters_by_item(self, idle_since: float) -> Mapping[str, int]:
         """How many raters have answered each item, or may still do so because they were active since a moment."""
@@ -196,7 +196,7 @@ class Store:
         )
         return dict(found)
 
-    def draw(self, items: Sequence[Drawn]) -> None:
+    def draw(self, items: Sequence[DrawnItem]) -> None:
         """Record that items were chosen to be rated; within a transaction."""
         now = time.time()
         self.database.run_many(
@@ -204,9 +204,9 @@ class Store:
             [(one.item, one.wave, one.probability, now) for one in items],
         )
 
-    def drawn(self) -> list[Drawn]:
+    def drawn(self) -> list[DrawnItem]:
         """The items that were chosen to be rated, where the study has a queue."""
-        return [Drawn(*row) for row in self.database.run("SELECT item, wave, probability FROM drawn ORDER BY wave")]
+        return [DrawnItem(*row) for row in self.database.run("SELECT item, wave, probability FROM drawn ORDER BY wave")]
 
     def observe(self, observations: Sequence[Observation]) -> None:
         """Append what was noticed."""
@@ -223,7 +223,7 @@ class Store:
         found = self.database.run(f"SELECT rater, item, kind, value FROM observations{where} ORDER BY number", values)
         return [Observation(*row) for row in found]
 
-    def add_answers(self, answers: Sequence[Answer]) -> None:
+    def add_answers(self, answers: Sequence[RaterAnswer]) -> None:
         """Append answers; they are on disk when this returns."""
         own = _Waiting(answers)
         with self._queue.lock:
@@ -250,7 +250,7 @@ class Store:
             for one in waiting:
                 one.written = True
 
-    def _write(self, answers: Sequence[Answer]) -> None:
+    def _write(self, answers: Sequence[RaterAnswer]) -> None:
         now = time.time()
         with self.transaction(on_disk=True):
             self.database.run_many(
@@ -261,13 +261,13 @@ class Store:
                 "UPDATE raters SET seen = ? WHERE id = ?", [(now, rater) for rater in {one.rater for one in answers}]
             )
 
-    def answers(self, rater: str | None = None) -> list[Answer]:
+    def answers(self, rater: str | None = None) -> list[RaterAnswer]:
         """The answers of one rater, or of all, oldest first; a question may have several."""
         where, values = _of(rater)
         found = self.database.run(
             f"SELECT rater, item, question, value, seconds, given FROM answers{where} ORDER BY number", values
         )
-        return [Answer(*row) for row in found]
+        return [RaterAnswer(*row) for row in found]
 
     def answered(self, rater: str) -> set[tuple[str, str]]:
         """Item and question of everything that a rater has answered."""
@@ -279,7 +279,7 @@ def _of(rater: str | None) -> tuple[str, tuple[str, ...]]:
     return ("", ()) if rater is None else (" WHERE rater = ?", (rater,))
 
 
-def latest(answers: Sequence[Answer]) -> dict[tuple[str, str, str], Answer]:
+def latest(answers: Sequence[RaterAnswer]) -> dict[tuple[str, str, str], RaterAnswer]:
     """Rater, item and question -> the last answer, which is the valid one."""
     return {(one.rater, one.item, one.question): one for one in answers}
 

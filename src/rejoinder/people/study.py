@@ -29,12 +29,12 @@ from rejoinder.people.sample import DESIGNS
 # high = 5
 
 
-Kind = Literal["scale", "pair", "write"]
+ItemKind = Literal["scale", "pair", "write"]
 _MOST_POINTS = 11
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worked:
+class WorkedExample:
     """An example for raters: a reply, the answer that it should get, and why."""
 
     context: tuple[str, ...]
@@ -49,7 +49,7 @@ class Question:
 
     name: str
     text: str
-    kind: Kind = "scale"
+    kind: ItemKind = "scale"
     """scale: a number for a reply; pair: which of two replies is better; write: the rater writes a reply."""
     low: int = 1
     high: int = 5
@@ -61,7 +61,7 @@ class Question:
     """Questions with a lower number are answered first, on a separate page."""
     shortest: int = 10
     """Characters that a written reply must have."""
-    examples: tuple[Worked, ...] = ()
+    examples: tuple[WorkedExample, ...] = ()
 
     @property
     def points(self) -> tuple[int, ...]:
@@ -86,7 +86,7 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checks:
+class AttentionChecks:
     """Attention checks; raters who fail are shown to the organisers, but never excluded by the program."""
 
     garbled: float = 0.05
@@ -110,7 +110,7 @@ class Comprehension:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Queue:
+class QueueSettings:
     """Which replies are worth rating: chosen with known probabilities, in waves that learn from the ratings so far."""
 
     labels: int
@@ -126,7 +126,7 @@ class Queue:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Codes:
+class CompletionCodes:
     """Completion codes of a crowd-sourcing platform, by outcome."""
 
     done: str = ""
@@ -158,16 +158,16 @@ class Study:
     return_after_minutes: float = 60.0
     """Unanswered items of a rater who was idle for this long are given to others."""
     seed: int = 0
-    checks: Checks = field(default_factory=Checks)
-    codes: Codes = field(default_factory=Codes)
+    checks: AttentionChecks = field(default_factory=AttentionChecks)
+    codes: CompletionCodes = field(default_factory=CompletionCodes)
     comprehension: tuple[Comprehension, ...] = ()
-    queue: Queue | None = None
+    queue: QueueSettings | None = None
     """How replies are chosen, where not all of them are rated."""
-    home: Path = Path()
+    folder: Path = Path()
     """The folder of the study's file."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ItemKind:
         """What is shown: single replies, pairs of replies, or contexts to reply to."""
         return self.questions[0].kind
 
@@ -190,16 +190,18 @@ def read_study(path: Path) -> Study:
         raise CallError(f"{path}: {error.strerror}: expected a study, a TOML file") from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not valid TOML ({error})", file=str(path)) from error
-    reader = _Reader(str(path))
+    reader = _StudyReader(str(path))
     asked = reader.tables(found.pop("questions", []), "questions")
     questions = tuple(_question(reader, table, number) for number, table in enumerate(asked, 1))
     understood = reader.tables(found.pop("comprehension", []), "comprehension")
     parts = {
         name: reader.whole(cls, reader.table(found.pop(name), name), name)
-        for name, cls in (("checks", Checks), ("codes", Codes), ("queue", Queue))
+        for name, cls in (("checks", AttentionChecks), ("codes", CompletionCodes), ("queue", QueueSettings))
         if name in found
     }
-    given = reader.fields(Study, found, "", without={"questions", "comprehension", "home", "checks", "codes", "queue"})
+    given = reader.fields(
+        Study, found, "", without={"questions", "comprehension", "folder", "checks", "codes", "queue"}
+    )
     study: Study = reader.made(
         Study,
         "",
@@ -207,23 +209,23 @@ def read_study(path: Path) -> Study:
         **parts,
         questions=questions,
         comprehension=tuple(reader.whole(Comprehension, one, "comprehension") for one in understood),
-        home=path.parent,
+        folder=path.parent,
     )
     _check(study, str(path))
     return study
 
 
-def _question(reader: _Reader, table: dict[str, Any], number: int) -> Question:
+def _question(reader: _StudyReader, table: dict[str, Any], number: int) -> Question:
     where = f"questions[{number}]"
     worked = tuple(
-        reader.whole(Worked, one, f"{where}.examples")
+        reader.whole(WorkedExample, one, f"{where}.examples")
         for one in reader.tables(table.pop("examples", []), f"{where}.examples")
     )
     question: Question = reader.made(
         Question, where, **reader.fields(Question, table, where, without={"examples"}), examples=worked
     )
-    if question.kind not in get_args(Kind):
-        raise reader.wrong(f"{where}.kind", f"expected one of {', '.join(get_args(Kind))}, found {question.kind!r}")
+    if question.kind not in get_args(ItemKind):
+        raise reader.wrong(f"{where}.kind", f"expected one of {', '.join(get_args(ItemKind))}, found {question.kind!r}")
     if not 0 < question.high - question.low < _MOST_POINTS:
         raise reader.wrong(f"{where}.high", f"expected more than low and at most {_MOST_POINTS} points")
     if question.labels and len(question.labels) not in {2, len(question.points)}:
@@ -234,7 +236,7 @@ def _question(reader: _Reader, table: dict[str, Any], number: int) -> Question:
 
 
 def _check(study: Study, file: str) -> None:
-    wrong = _Reader(file).wrong
+    wrong = _StudyReader(file).wrong
     if not study.questions:
         raise wrong("questions", "expected at least one [[questions]]")
     names = [question.name for question in study.questions]
@@ -277,7 +279,7 @@ def _check_queue(study: Study, wrong: Callable[[str, str], DataError]) -> None:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _StudyReader:
     """Turns plain TOML values into dataclasses, and reports errors in them."""
 
     file: str
@@ -332,12 +334,12 @@ class _Reader:
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),
-    "Kind": (str,),
+    "ItemKind": (str,),
     "int": (int,),
     "float": (int, float),
     "bool": (bool,),
 }
-_WORDS = {"str": "a text", "Kind": "a text", "int": "a whole number", "float": "a number", "bool": "true or false"}
+_WORDS = {"str": "a text", "ItemKind": "a text", "int": "a whole number", "float": "a number", "bool": "true or false"}
 
 
 # The template of a study: `rejoinder annotate new replies.jsonl` writes it, to be edited by hand.

@@ -16,5 +16,6 @@ recurrent        LSTM, seq2seq, attention, HRED, VHRED
 vhred            the latent variable of VHRED
 causal_network   a pretrained causal language model that learns to reply
 search           greedy, beam search and sampling
+filters          filters of a pool: offensive words, or a metric above or below a threshold
 pool             replies to contexts: by one reply model, or by a pool of several, to be judged
 """

@@ -110,7 +110,7 @@ Context = tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Request:
+class ReplyRequest:
     """The arguments of one `reply` call."""
 
     contexts: tuple[Context, ...]
@@ -143,7 +143,7 @@ class ReplyModel(FittedOnDialogues):
     """The optional part of the package that it needs, if any."""
 
     @abstractmethod
-    def answer(self, request: Request) -> list[str]:
+    def answer(self, request: ReplyRequest) -> list[str]:
         """One reply per context, independent of the rest of the request. Called only when fitted, with contexts."""
 
     def encode_contexts(self, contexts: tuple[Context, ...]) -> Vectors:
@@ -173,7 +173,7 @@ class ReplyModel(FittedOnDialogues):
         if not turns:
             return []
         truths = None if true_replies is None else tuple(true_replies)
-        replies = self.answer(Request(turns, decoding, seed, truths))
+        replies = self.answer(ReplyRequest(turns, decoding, seed, truths))
         if len(replies) != len(turns):
             raise ValueError(f"{self.name}: answer gave {len(replies)} replies for {len(turns)} contexts")
         return replies

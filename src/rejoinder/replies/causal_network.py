@@ -99,7 +99,7 @@ class ScriptTokens:
         return made
 
 
-class Reading(NamedTuple):
+class CausalState(NamedTuple):
     """The state of a causal model after the scripts so far, which are padded on the left."""
 
     cache: Any  # keys and values, of transformers
@@ -108,7 +108,7 @@ class Reading(NamedTuple):
     replier: Tensor  # (rows,), of the tokens after it: those of the reply
 
 
-class CausalReplies(ReplyNetwork[Reading]):
+class CausalReplies(ReplyNetwork[CausalState]):
     """Any causal model of transformers, as a reply network."""
 
     def __init__(self, model: Any, end: int, start: int, context_tokens: int, persona: Ids = ()) -> None:
@@ -180,7 +180,7 @@ class CausalReplies(ReplyNetwork[Reading]):
         nats = cross_entropy(hidden[wanted], ids[:, 1:][wanted], reduction="none")
         return Nats(nats.sum(), nats.new_zeros(()), len(nats), sum(map(len, learned)))
 
-    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Reading, Tensor]:  # noqa: ARG002
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[CausalState, Tensor]:  # noqa: ARG002
         """The state after the scripts without their last line break, which is the first token to be read."""
         said = [self._segments(context) for context in contexts]
         ids, present = self._filled([self._script(context)[:-1] for context in contexts], left=True)
@@ -188,9 +188,9 @@ class CausalReplies(ReplyNetwork[Reading]):
         read = self._read(ids, segments, attention_mask=present, position_ids=_positions(present), use_cache=True)
         first = torch.full((len(contexts),), self.end, device=self.device)
         last, replier = (torch.tensor(row, device=self.device) for row in zip(*map(_last_and_next, said), strict=True))
-        return Reading(read.past_key_values, present, last, replier), first
+        return CausalState(read.past_key_values, present, last, replier), first
 
-    def step(self, state: Reading, last: Tensor) -> tuple[Tensor, Reading]:
+    def step(self, state: CausalState, last: Tensor) -> tuple[Tensor, CausalState]:
         """Log-probabilities of the next token, and the new state."""
         present = torch.cat([state.present, torch.ones_like(state.present[:, :1])], dim=1)
         read = self._read(
@@ -201,13 +201,13 @@ class CausalReplies(ReplyNetwork[Reading]):
             past_key_values=state.cache,
             use_cache=True,
         )
-        new = Reading(read.past_key_values, present, state.replier, state.replier)
+        new = CausalState(read.past_key_values, present, state.replier, state.replier)
         return read.logits[:, -1].float().log_softmax(1), new
 
-    def reorder(self, state: Reading, rows: Tensor) -> Reading:
+    def reorder(self, state: CausalState, rows: Tensor) -> CausalState:
         """The state of these rows."""
         state.cache.batch_select_indices(rows)  # in place: the old state is not used again
-        return Reading(state.cache, state.present[rows], state.segment[rows], state.replier[rows])
+        return CausalState(state.cache, state.present[rows], state.segment[rows], state.replier[rows])
 
     def encode(self, contexts: Sequence[TokenContext]) -> Tensor:
         """The last layer's state at the line break that ends the context."""

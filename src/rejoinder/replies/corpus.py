@@ -24,7 +24,7 @@ from rejoinder.folders.foreign import faiss_graph
 from rejoinder.folders.saved import read_arrays, read_texts, write_arrays, write_texts
 from rejoinder.folders.sources import require_extra
 from rejoinder.metrics.batch import TextOptions, encode
-from rejoinder.replies.base import Context, ReplyModel, Request
+from rejoinder.replies.base import Context, ReplyModel, ReplyRequest
 from rejoinder.text.tokens import writable
 from rejoinder.types import Dialogue, Scores
 
@@ -92,7 +92,7 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.reply_of_row)
 
-    def left_out(self, request: Request) -> Ints:
+    def left_out(self, request: ReplyRequest) -> Ints:
         """The row that each context must not be answered with; -1 for none. (contexts,)"""
         if request.true_replies is None:
             return np.full(len(request.contexts), -1)
@@ -133,7 +133,7 @@ class Retrieval(ReplyModel):
     def candidate_scores(self, contexts: Sequence[Context], candidates: Sequence[Sequence[str]]) -> list[Scores]:
         """How well each candidate answers its context; higher is better. One array per context."""
 
-    def answer(self, request: Request) -> list[str]:
+    def answer(self, request: ReplyRequest) -> list[str]:
         """The reply of the nearest row."""
         rows = self.best_rows(request.contexts, self.corpus_.left_out(request), request.seeds)
         return [self.corpus_.text(row) for row in rows.tolist()]
@@ -166,13 +166,13 @@ _OPTIONS = TextOptions()
 
 
 @dataclass(frozen=True, eq=False)
-class Vocabulary:
+class WordNumbers:
     """The known words; a word's number is its position."""
 
     words: tuple[str, ...]
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Vocabulary:
+    def of(cls, texts: Sequence[str]) -> WordNumbers:
         """Every word of the texts, in alphabetical order."""
         found, _ = _coded(texts)
         if not len(found):
@@ -180,7 +180,7 @@ class Vocabulary:
         return cls(tuple(sorted(found)))
 
     @classmethod
-    def load(cls, folder: Path) -> Vocabulary:
+    def load(cls, folder: Path) -> WordNumbers:
         """What `save` wrote into the folder."""
         words = read_texts(folder / WORDS)
         if len(set(words)) != len(words) or not words:
@@ -275,7 +275,7 @@ _LINKS, _BUILD_BREADTH, _SEARCH_BREADTH = 32, 80, 128
 """HNSW's M, efConstruction and efSearch: links per node, and candidates examined in building and in searching."""
 
 
-class Index(Protocol):
+class RowIndex(Protocol):
     """Finds the rows nearest to a query."""
 
     def search(self, queries: Vectors, k: int) -> Ints:
@@ -341,7 +341,7 @@ class GraphIndex:
         return {"graph": _faiss().serialize_index(self.graph)}
 
 
-def index_of(vectors: Vectors, exact_up_to: int = EXACT_UP_TO) -> Index:
+def index_of(vectors: Vectors, exact_up_to: int = EXACT_UP_TO) -> RowIndex:
     """An exact index, or a graph if there are more rows than `exact_up_to`."""
     return ExactIndex(vectors) if len(vectors) <= exact_up_to else GraphIndex.of(vectors)
 

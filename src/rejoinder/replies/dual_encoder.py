@@ -27,8 +27,8 @@ from rejoinder.replies.corpus import (
     Corpus,
     ExactIndex,
     GraphIndex,
-    Index,
     Retrieval,
+    RowIndex,
     index_of,
     places_to_learn,
 )
@@ -68,7 +68,7 @@ class BilinearRetrieval(Retrieval):
     bias_: float = dataclasses.field(init=False, repr=False, compare=False)
     vectors_: Vectors = dataclasses.field(init=False, repr=False, compare=False)
     """One per row of the corpus. (rows, width)"""
-    index_: Index = dataclasses.field(init=False, repr=False, compare=False)
+    index_: RowIndex = dataclasses.field(init=False, repr=False, compare=False)
 
     @abstractmethod
     def encode_replies(self, texts: Sequence[str]) -> Vectors:
@@ -106,7 +106,7 @@ class BilinearRetrieval(Retrieval):
         expected = {"matrix": Array("f", ("width", "width")), "vectors": Array("f", ("rows", "width"))}
         arrays = read_arrays(folder / BILINEAR, expected, rows=len(corpus))
         vectors, path = arrays["vectors"], folder / GRAPH
-        index: Index = ExactIndex(vectors)
+        index: RowIndex = ExactIndex(vectors)
         if path.is_file():
             index = GraphIndex.from_arrays(read_arrays(path, {"graph": Array("u1", ("bytes",))}), vectors, path)
         return {

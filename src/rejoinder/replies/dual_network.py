@@ -14,7 +14,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from rejoinder.arrays import Ints, Vectors
 from rejoinder.learning.data import buckets
 from rejoinder.learning.torch_parts import recall_in_batches
-from rejoinder.models.recurrent import Reader, Sizes, Words
+from rejoinder.models.recurrent import NetworkSizes, TokenEmbedding, TokenReaderGru
 from rejoinder.text.vocabulary import Ids
 
 # Two GRUs, one for contexts and one for replies, and p = sigmoid(c^T M r + b) over their last states.
@@ -38,11 +38,11 @@ class TokenPlace(NamedTuple):
 class DualNetwork(nn.Module):
     """Vectors of contexts and of replies, M and b."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: NetworkSizes) -> None:
         super().__init__()
-        self.words = Words(sizes.tokens, sizes.embedding)
-        self.context_reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
-        self.reply_reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
+        self.words = TokenEmbedding(sizes.tokens, sizes.embedding)
+        self.context_reader = TokenReaderGru(sizes.embedding, sizes.hidden, sizes.dropout)
+        self.reply_reader = TokenReaderGru(sizes.embedding, sizes.hidden, sizes.dropout)
         self.matrix = nn.Parameter(torch.eye(sizes.hidden))
         self.bias = nn.Parameter(torch.zeros(()))
 

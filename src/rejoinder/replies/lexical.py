@@ -22,7 +22,7 @@ from rejoinder.replies.base import Context
 from rejoinder.replies.corpus import (
     Corpus,
     Retrieval,
-    Vocabulary,
+    WordNumbers,
     context_text,
     document_frequencies,
     matrix_of,
@@ -53,7 +53,7 @@ class Lexical(Retrieval):
     turns: int | None = None
     """How many of a context's last turns are read; by default all."""
 
-    vocabulary_: Vocabulary = dataclasses.field(init=False, repr=False, compare=False)
+    vocabulary_: WordNumbers = dataclasses.field(init=False, repr=False, compare=False)
     word_weights_: NDArray[np.float64] = dataclasses.field(init=False, repr=False, compare=False)
     """The inverse document frequency of each word. (words,)"""
     matrix_: Any = dataclasses.field(init=False, repr=False, compare=False)
@@ -110,7 +110,7 @@ class Lexical(Retrieval):
 
     def load_learned(self, folder: Path, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """What `save_learned` wrote."""
-        corpus, vocabulary, path = Corpus.load(folder), Vocabulary.load(folder), folder / MATRIX
+        corpus, vocabulary, path = Corpus.load(folder), WordNumbers.load(folder), folder / MATRIX
         expected = {**saved_matrix(len(vocabulary)), "word_weights": Array("f", ("words",), low=0)}
         arrays = read_arrays(path, expected, words=len(vocabulary), offsets=len(corpus) + 1)
         return {
@@ -166,7 +166,7 @@ class Tfidf(Lexical):
     def _learned(self, data: DialogueData, corpus: Corpus, texts: Sequence[str]) -> dict[str, Any]:
         """Every learned field; `texts` are what contexts are compared with, one per row of the corpus."""
         whole = ["\n".join(dialogue.turns) for dialogue in data.dialogues]
-        vocabulary = Vocabulary.of(whole)
+        vocabulary = WordNumbers.of(whole)
         weights = np.log(len(whole) / document_frequencies(vocabulary.counts(whole)))
         if not weights.any():  # a single dialogue, or all with the same words: every word gets the same weight
             weights = np.ones(len(vocabulary))
@@ -263,7 +263,7 @@ class Bm25(Lexical):
     def learn(self, data: DialogueData) -> Mapping[str, Any]:
         """Word weights of the different replies."""
         corpus = Corpus.of_replies(places_to_learn(self.name, data.dialogues))
-        vocabulary = Vocabulary.of(corpus.replies)
+        vocabulary = WordNumbers.of(corpus.replies)
         counts = vocabulary.counts(corpus.replies)
         holding = document_frequencies(counts)
         weights = np.log1p((len(corpus) - holding + 0.5) / (holding + 0.5))

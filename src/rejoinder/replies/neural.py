@@ -16,13 +16,13 @@ from rejoinder.folders.saved import WEIGHTS
 from rejoinder.folders.sources import require_extra
 from rejoinder.learning.learned import DialogueData
 from rejoinder.learning.schedules import TrainingSettings
-from rejoinder.models.language_model import Likelihood
-from rejoinder.replies.base import Context, Decoding, ReplyModel, Request
+from rejoinder.models.language_model import DialogueLikelihood
+from rejoinder.replies.base import Context, Decoding, ReplyModel, ReplyRequest
 from rejoinder.types import Dialogue
 
 if TYPE_CHECKING:
     from rejoinder.models.recurrent import ReplyNetwork
-    from rejoinder.models.token_dialogues import TokenContext, TokenDialogue, Tokens
+    from rejoinder.models.token_dialogues import TokenCoder, TokenContext, TokenDialogue
     from rejoinder.replies.causal_network import CausalReplies
 
 # Shared by reply models that write token by token: tokens, training, perplexity, decoding, saving and loading.
@@ -46,11 +46,11 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
     extra: ClassVar[str] = "train"
     trains_in_steps: ClassVar[bool] = True
 
-    vocabulary_: Tokens = dataclasses.field(init=False, repr=False, compare=False)
+    vocabulary_: TokenCoder = dataclasses.field(init=False, repr=False, compare=False)
     network_: ReplyNetwork[Any] = dataclasses.field(init=False, repr=False, compare=False)
 
     @abstractmethod
-    def untrained(self, data: DialogueData) -> tuple[Tokens, ReplyNetwork[Any]]:
+    def untrained(self, data: DialogueData) -> tuple[TokenCoder, ReplyNetwork[Any]]:
         """The start of training: a tokeniser and a network; the same for the same data and seed."""
 
     def learn(self, data: DialogueData) -> Mapping[str, Any]:
@@ -72,7 +72,7 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
         """Longer dialogues are split into pieces of this many turns for training."""
         return self.turns
 
-    def likelihood(self, dialogues: Iterable[Dialogue]) -> Likelihood:
+    def likelihood(self, dialogues: Iterable[Dialogue]) -> DialogueLikelihood:
         """The likelihood of every reply of the dialogues, with `perplexity` over the model's own tokens."""
         from rejoinder.replies.neural_training import likelihood
 
@@ -82,7 +82,7 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
             raise NeedsError("perplexity is computed over replies: expected a dialogue of at least two turns")
         return likelihood(self.network_, tokens)
 
-    def answer(self, request: Request) -> list[str]:
+    def answer(self, request: ReplyRequest) -> list[str]:
         """One reply per context."""
         from rejoinder.replies.search import search
 
@@ -116,7 +116,7 @@ class NeuralReplyModel(TrainingSettings, ReplyModel):
         with torch.inference_mode():
             return self.network_.start(contexts, seeds)
 
-    def _token_dialogues(self, dialogues: Iterable[Dialogue], vocabulary: Tokens) -> list[TokenDialogue]:
+    def _token_dialogues(self, dialogues: Iterable[Dialogue], vocabulary: TokenCoder) -> list[TokenDialogue]:
         from rejoinder.models.token_dialogues import token_dialogues
 
         return token_dialogues(dialogues, vocabulary, turns=self.turns_per_piece, longest=self.longest)
@@ -170,7 +170,7 @@ class CausalLanguageModel(NeuralReplyModel):
         """The language model."""
         return ((self.model, "language model"),)
 
-    def untrained(self, data: DialogueData) -> tuple[Tokens, ReplyNetwork[Any]]:
+    def untrained(self, data: DialogueData) -> tuple[TokenCoder, ReplyNetwork[Any]]:
         """The pretrained tokeniser and model."""
         from rejoinder.learning.checkpoints import seeded
         from rejoinder.replies.causal_network import CausalReplies

@@ -12,19 +12,19 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.learning.data import buckets
-from rejoinder.models.language_model import Likelihood
+from rejoinder.models.language_model import DialogueLikelihood
 from rejoinder.models.recurrent import (
+    ContextMemory,
     ContextReader,
     Decoder,
     DecoderNetwork,
-    Memory,
+    DecoderState,
     Nats,
+    NetworkSizes,
     NextToken,
-    Reader,
     ReplyNetwork,
-    Sizes,
-    Words,
-    Writing,
+    TokenEmbedding,
+    TokenReaderGru,
 )
 from rejoinder.models.token_dialogues import TokenContext, TokenDialogue, context_of, targets_of
 from rejoinder.text.vocabulary import END, PAD, START
@@ -47,7 +47,7 @@ class ReplyStage:
     dialogues: Sequence[TokenDialogue]
     held_out: Sequence[TokenDialogue]
     seed: int
-    found: Likelihood | None = field(default=None, init=False)
+    found: DialogueLikelihood | None = field(default=None, init=False)
     """The result of the last validation."""
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ class ReplyStage:
         return "" if self.found is None else str(self.found)
 
 
-def likelihood(network: ReplyNetwork[Any], dialogues: Sequence[TokenDialogue]) -> Likelihood:
+def likelihood(network: ReplyNetwork[Any], dialogues: Sequence[TokenDialogue]) -> DialogueLikelihood:
     """The likelihood of the replies by the network; the same every time, even if a latent variable is drawn."""
     words, kl, tokens, replies = 0.0, 0.0, 0, 0
     training = network.training
@@ -87,7 +87,7 @@ def likelihood(network: ReplyNetwork[Any], dialogues: Sequence[TokenDialogue]) -
             words, kl = words + float(nats.words), kl + float(nats.kl)
             tokens, replies = tokens + nats.tokens, replies + nats.replies
     network.train(training)
-    return Likelihood(words, kl, tokens, replies)
+    return DialogueLikelihood(words, kl, tokens, replies)
 
 
 def _by_size(dialogues: Sequence[TokenDialogue]) -> list[list[int]]:
@@ -112,11 +112,11 @@ def _by_size(dialogues: Sequence[TokenDialogue]) -> list[list[int]]:
 class Seq2Seq(DecoderNetwork):
     """One GRU reads the last turns as one row of tokens, another writes the reply (Vinyals and Le 2015)."""
 
-    def __init__(self, sizes: Sizes, *, attention: str, turns: int, context_tokens: int) -> None:
+    def __init__(self, sizes: NetworkSizes, *, attention: str, turns: int, context_tokens: int) -> None:
         """`attention`: one of ATTENTIONS, or none if empty."""
         super().__init__()
         self.turns, self.context_tokens = turns, context_tokens
-        self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout)
+        self.reader = TokenReaderGru(sizes.embedding, sizes.hidden, sizes.dropout)
         self.decoder = Decoder(
             sizes.tokens,
             sizes.embedding,
@@ -133,7 +133,7 @@ class Seq2Seq(DecoderNetwork):
         nats = self.decoder(said.ids, *self._read(contexts))
         return Nats(nats.sum(), nats.new_zeros(()), len(nats), len(said.ids))
 
-    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:  # noqa: ARG002
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[DecoderState, Tensor]:  # noqa: ARG002
         """The state before the first token of the replies."""
         return self.decoder.start(*self._read(contexts)), self.first(contexts)
 
@@ -141,19 +141,19 @@ class Seq2Seq(DecoderNetwork):
         """The last states of the encoder, both directions."""
         return self._read(contexts)[0]
 
-    def _read(self, contexts: Sequence[Sequence[tuple[int, ...]]]) -> tuple[Tensor, Memory | None]:
+    def _read(self, contexts: Sequence[Sequence[tuple[int, ...]]]) -> tuple[Tensor, ContextMemory | None]:
         rows = [context_of(turns[-self.turns :], self.context_tokens) for turns in contexts]
         last, states = self.reader(self.decoder.words.read(rows))
-        return last, Memory.of(states) if self.decoder.attend is not None else None
+        return last, ContextMemory.of(states) if self.decoder.attend is not None else None
 
 
 class Hred(DecoderNetwork):
     """Turns to vectors, vectors to a context, the context to a reply (Serban et al. 2016)."""
 
-    def __init__(self, sizes: Sizes, layers: int = 1) -> None:
+    def __init__(self, sizes: NetworkSizes, layers: int = 1) -> None:
         """`layers`: of each of the three GRUs."""
         super().__init__()
-        self.reader = Reader(sizes.embedding, sizes.hidden, sizes.dropout, layers)
+        self.reader = TokenReaderGru(sizes.embedding, sizes.hidden, sizes.dropout, layers)
         self.context = ContextReader(sizes.hidden, sizes.hidden, normalised=False, layers=layers)
         self.decoder = Decoder(
             sizes.tokens, sizes.embedding, sizes.hidden, sizes.hidden, dropout=sizes.dropout, layers=layers
@@ -166,7 +166,7 @@ class Hred(DecoderNetwork):
         nats = self.decoder(said.ids, states[said.dialogue, said.turn - 1])
         return Nats(nats.sum(), nats.new_zeros(()), len(nats), len(said.ids))
 
-    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:  # noqa: ARG002
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[DecoderState, Tensor]:  # noqa: ARG002
         """The state before the first token of the replies."""
         return self.decoder.start(self.encode(contexts)), self.first(contexts)
 
@@ -184,9 +184,9 @@ class Hred(DecoderNetwork):
 class LanguageModel(ReplyNetwork["LstmState"]):
     """An LSTM over the dialogue as one row of tokens, which it continues (Liu et al. 2016, section 3)."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: NetworkSizes) -> None:
         super().__init__()
-        self.words, self.dropout = Words(sizes.tokens, sizes.embedding), nn.Dropout(sizes.dropout)
+        self.words, self.dropout = TokenEmbedding(sizes.tokens, sizes.embedding), nn.Dropout(sizes.dropout)
         self.lstm = nn.LSTM(sizes.embedding, sizes.hidden)
         # A forget bias of 1 helps with long rows (Jozefowicz et al. 2015).
         forget = dict(self.lstm.named_parameters())["bias_ih_l0"].data[sizes.hidden : 2 * sizes.hidden]

@@ -9,19 +9,15 @@ import json
 import os
 import re
 import tempfile
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejoinder._version import __version__
 from rejoinder.data.contexts import digest_of
@@ -42,7 +38,6 @@ from rejoinder.folders.outputs import (
     reserved,
     write_text,
 )
-from rejoinder.metrics.base import Metric
 from rejoinder.options import (
     FIELDS_OPTION,
     OnError,
@@ -60,8 +55,9 @@ from rejoinder.options import (
     verb,
 )
 from rejoinder.progress import bar
-from rejoinder.registry import load, load_reply_model
+from rejoinder.registry import load_reply_model
 from rejoinder.replies.base import Decoding, ReplyModel, context_seed
+from rejoinder.replies.filters import MetricFilter, ReplyFilter, WordFilter
 from rejoinder.show.document import Document, Result, Table
 from rejoinder.show.text import counted, one_line
 from rejoinder.threads import use_thread_pools
@@ -229,7 +225,7 @@ def _pool(
         if how is not None:  # in a pool it is meant for the models that decode; here nothing would use it
             check_decodes(system.model, f"decoding {decoding}")
         return Pool([system], deduplicate=False, seed=seed)
-    filters: list[Filter] = [] if keep_offensive else [WordFilter()]
+    filters: list[ReplyFilter] = [] if keep_offensive else [WordFilter()]
     filters += [MetricFilter.parse(spec) for spec in drop]
     if isinstance(systems, Mapping):
         check_names(systems)
@@ -237,16 +233,16 @@ def _pool(
             _system_of(fitting("the name of a system", name, text), model, how) for name, model in systems.items()
         ]
     else:
-        several = systems_of(fitting("systems", systems, texts("a reply model, its folder, or several of them")), how)
+        several = pool_systems(fitting("systems", systems, texts("a reply model, its folder, or several of them")), how)
     return Pool(several, others, filters, seed=seed)
 
 
-def _system_of(name: str, model: Model, decoding: Decoding | None) -> System:
+def _system_of(name: str, model: Model, decoding: Decoding | None) -> PoolSystem:
     if not isinstance(model, ReplyModel):
         fitting("a system", model, path)
-        [system] = systems_of([f"{name}={model}" if name else str(model)], decoding)
+        [system] = pool_systems([f"{name}={model}" if name else str(model)], decoding)
         return system
-    return System(name or model.name, model, decoding if model.decodes else None)
+    return PoolSystem(name or model.name, model, decoding if model.decodes else None)
 
 
 def _records(contexts: Any) -> Any:
@@ -271,7 +267,7 @@ Tally = Counter[str]
 
 
 @dataclass(frozen=True)
-class Row:
+class PoolReply:
     """One reply of the pool."""
 
     example: Example
@@ -301,10 +297,10 @@ class Row:
 class Pool:
     """The systems that reply, and the filters."""
 
-    systems: Sequence[System]
+    systems: Sequence[PoolSystem]
     also: Sequence[str] = ()
     """Of `true` and `random`."""
-    filters: Sequence[Filter] = ()
+    filters: Sequence[ReplyFilter] = ()
     deduplicate: bool = True
     """Whether equal replies to a context become one row, and empty ones are left out."""
     seed: int = 0
@@ -323,11 +319,11 @@ class Pool:
         for one in self.filters:
             refused |= one.refuses(examples)
         kept = [text for text, out in zip(self.others, refused.tolist(), strict=True) if not out and text.strip()]
-        if RANDOM in self.also and len({bare(text) for text in kept}) < 2:
+        if RANDOM in self.also and len({compared_form(text) for text in kept}) < 2:
             raise NeedsError("random replies are drawn from true ones: expected at least two different true replies")
         return replace(self, others=tuple(dict.fromkeys(kept)))
 
-    def rows(self, contexts: Sequence[Example], tally: Tally) -> list[Row]:
+    def rows(self, contexts: Sequence[Example], tally: Tally) -> list[PoolReply]:
         """The rows for some contexts; what was kept and left out is added to the tally."""
         replies = self._replies(contexts)
         rows = [
@@ -354,10 +350,10 @@ class Pool:
 
     def _rows_of(
         self, context: Example, replies: Mapping[str, Sequence[str]], number: int, tally: Tally
-    ) -> Iterator[Row]:
-        kept: dict[str, Row] = {}
+    ) -> Iterator[PoolReply]:
+        kept: dict[str, PoolReply] = {}
         for system, written in replies.items():
-            text, key = written[number], bare(written[number]) if self.deduplicate else system
+            text, key = written[number], compared_form(written[number]) if self.deduplicate else system
             if system == TRUE and not text.strip():
                 tally["missing:true"] += 1
             elif not key:
@@ -366,20 +362,20 @@ class Pool:
                 tally[f"duplicate:{system}"] += 1
                 kept[key] = replace(kept[key], also=(*kept[key].also, system))
             else:
-                kept[key] = Row(_answered(context, system, text))
+                kept[key] = PoolReply(_answered(context, system, text))
         yield from kept.values()
         if RANDOM in self.also:
-            drawn = self._random(context, {*kept, *map(bare, context.references)})
+            drawn = self._random(context, {*kept, *map(compared_form, context.references)})
             if drawn is None:
                 tally["missing:random"] += 1
             else:
-                yield Row(_answered(context, RANDOM, drawn))
+                yield PoolReply(_answered(context, RANDOM, drawn))
 
     def _random(self, context: Example, taken: set[str]) -> str | None:
         """A true reply of another context that differs from all replies in the pool so far."""
         rng = np.random.default_rng([self.seed, context_seed(context.context, self.seed)])
         drawn = (self.others[int(place)] for place in rng.integers(len(self.others), size=_TRIES))
-        return next((text for text in drawn if bare(text) not in taken), None)
+        return next((text for text in drawn if compared_form(text) not in taken), None)
 
 
 def true_reply(context: Example) -> str | None:
@@ -387,7 +383,7 @@ def true_reply(context: Example) -> str | None:
     return context.references[0] if context.references else None
 
 
-def bare(text: str) -> str:
+def compared_form(text: str) -> str:
     """The form in which replies are compared: lower case, white space normalised."""
     return " ".join(text.casefold().split())
 
@@ -406,7 +402,7 @@ _SEPARATOR = re.compile(r",(?![^()]*\))")  # a comma outside the parentheses of 
 
 
 @dataclass(frozen=True)
-class System:
+class PoolSystem:
     """A reply model, and the name that is given to its replies."""
 
     name: str
@@ -420,12 +416,12 @@ class System:
         return f"{self.model.signature}{decoded}"
 
 
-def systems_of(specs: Iterable[str], decoding: Decoding | None = None) -> list[System]:
+def pool_systems(specs: Iterable[str], decoding: Decoding | None = None) -> list[PoolSystem]:
     """From 'NAME=FOLDER' or 'NAME=FOLDER@nucleus(p=0.9)', several of them separated by commas.
 
     NAME defaults to the model's own name. `decoding` is used for models that decode and are given none.
     """
-    systems: dict[str, System] = {}
+    systems: dict[str, PoolSystem] = {}
     for spec in (part.strip() for given in specs for part in _SEPARATOR.split(given)):
         system = _system_from_spec(spec, decoding)
         if system.name in systems:
@@ -459,7 +455,7 @@ def check_decodes(model: ReplyModel, asked: str) -> None:
         raise CallError(f"{model.name} copies replies of its corpus: it takes no decoding, but {asked!r} gives one")
 
 
-def _system_from_spec(spec: str, decoding: Decoding | None) -> System:
+def _system_from_spec(spec: str, decoding: Decoding | None) -> PoolSystem:
     name, folder, how = "", spec, ""
     if not Path(folder).is_dir():
         name, equals, rest = spec.partition("=")
@@ -472,107 +468,7 @@ def _system_from_spec(spec: str, decoding: Decoding | None) -> System:
     chosen = Decoding.parse(how) if how else decoding if model.decodes else None
     if chosen is not None:
         check_decodes(model, spec)
-    return System(name or model.name, model, chosen)
-
-
-# Filters that leave replies out of a pool: offensive words, or a metric above or below a threshold.
-
-
-_LOOKALIKES = str.maketrans("@$013457", "asoieast")
-"""Characters that replace a letter in disguised words."""
-_STRETCHED = re.compile(r"(.)\1{2,}")
-_STARS = re.compile(r"[*#]+")
-_STARRED = re.compile(r"(?<!\w)[a-z]+[*#]+[a-z]+(?!\w)")
-_THRESHOLD = re.compile(r"(?P<metric>.+?)\s*(?P<side>[<>])\s*(?P<value>-?\d+(?:\.\d+)?)\s*", re.DOTALL)
-
-
-class Filter(Protocol):
-    """Decides which replies are left out."""
-
-    @property
-    def signature(self) -> str:
-        """Everything that determines the decision, in one line."""
-
-    def refuses(self, examples: Sequence[Example]) -> NDArray[np.bool_]:
-        """Which replies are left out. (examples,)"""
-
-
-@dataclass(frozen=True)
-class WordFilter:
-    """Refuses replies that contain a word of the list `resources/offensive_words.txt`."""
-
-    @property
-    def signature(self) -> str:
-        """Changes when the list does."""
-        return f"offensive-words:{digest_of(offensive_words())[:8]}"
-
-    def refuses(self, examples: Sequence[Example]) -> NDArray[np.bool_]:
-        """Which replies contain such a word. (examples,)"""
-        return np.array([is_offensive(example.response) for example in examples], np.bool_)
-
-
-@dataclass(frozen=True)
-class MetricFilter:
-    """Refuses replies that a metric, such as a toxicity classifier, scores above or below a threshold."""
-
-    metric: Metric
-    threshold: float
-    above: bool = True
-
-    @classmethod
-    def parse(cls, spec: str) -> MetricFilter:
-        """From 'NAME>0.5' or 'NAME<0.5', the form of the command line; NAME is anything that `load` accepts."""
-        matched = _THRESHOLD.fullmatch(spec.strip())
-        if not matched:
-            raise CallError(f"cannot read {spec!r}: expected a metric and a threshold, such as 'NAME>0.5'")
-        return cls(load(matched["metric"].strip()), float(matched["value"]), matched["side"] == ">")
-
-    @property
-    def signature(self) -> str:
-        """The metric's signature and the threshold."""
-        return f"{self.metric.signature}{'>' if self.above else '<'}{self.threshold}"
-
-    def refuses(self, examples: Sequence[Example]) -> NDArray[np.bool_]:
-        """Which replies score beyond the threshold; those that cannot be scored are kept. (examples,)"""
-        if not examples:
-            return np.zeros(0, np.bool_)
-        scores = self.metric.score(examples)
-        beyond: NDArray[np.bool_] = scores > self.threshold if self.above else scores < self.threshold
-        return beyond
-
-
-def is_offensive(text: str) -> bool:
-    """Whether a text contains a word of the list, even with letters repeated, replaced by symbols, or starred out."""
-    readings = _readings(text)
-    return any(_pattern().search(reading) for reading in readings) or any(
-        _is_starred(word) for reading in readings for word in _STARRED.findall(reading)
-    )
-
-
-@cache
-def offensive_words() -> tuple[str, ...]:
-    """The words of the list; one that ends in * matches every word with that prefix."""
-    text = files("rejoinder").joinpath("resources/offensive_words.txt").read_text(encoding="utf-8")
-    return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
-
-
-def _readings(text: str) -> set[str]:
-    """The text in lower case without accents: unchanged, and with disguised letters replaced."""
-    plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
-    plain = plain.casefold()
-    return {plain, _STRETCHED.sub(r"\1", plain.translate(_LOOKALIKES))}
-
-
-def _is_starred(word: str) -> bool:
-    """Whether a word with asterisks, such as f**k, matches a word of the list."""
-    form = re.compile(_STARS.sub(lambda stars: rf"\w{{{len(stars[0])}}}", word))
-    return any(form.fullmatch(listed.removesuffix("*")) for listed in offensive_words())
-
-
-@cache
-def _pattern() -> re.Pattern[str]:
-    forms = [re.escape(word.removesuffix("*")) + (r"\w*" if word.endswith("*") else "") for word in offensive_words()]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)")
+    return PoolSystem(name or model.name, model, chosen)
 
 
 # Writing a pool batch by batch, so that an interrupted run can be resumed.

@@ -12,7 +12,7 @@ from rejoinder.replies.neural import NeuralReplyModel
 
 if TYPE_CHECKING:
     from rejoinder.models.recurrent import ReplyNetwork
-    from rejoinder.models.token_dialogues import Tokens
+    from rejoinder.models.token_dialogues import TokenCoder
     from rejoinder.text.vocabulary import Vocabulary
 
 
@@ -23,7 +23,7 @@ class RecurrentReplyModel(RecurrentModel, NeuralReplyModel):
     vocabulary_: Vocabulary = dataclasses.field(init=False, repr=False, compare=False)
     network_: ReplyNetwork[Any] = dataclasses.field(init=False, repr=False, compare=False)
 
-    def untrained(self, data: DialogueData) -> tuple[Tokens, ReplyNetwork[Any]]:
+    def untrained(self, data: DialogueData) -> tuple[TokenCoder, ReplyNetwork[Any]]:
         """The byte pairs of the dialogues, and a network with random weights."""
         from rejoinder.learning.checkpoints import seeded
 

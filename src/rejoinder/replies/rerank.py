@@ -18,9 +18,9 @@ from rejoinder.learning.learned import DialogueData
 from rejoinder.metrics.embedding import shared_vectors
 from rejoinder.options import check_least
 from rejoinder.replies.base import Context
-from rejoinder.replies.corpus import Corpus, Vocabulary, context_text, places_to_learn, tfidf_rows
+from rejoinder.replies.corpus import Corpus, WordNumbers, context_text, places_to_learn, tfidf_rows
 from rejoinder.replies.lexical import Tfidf, random_row
-from rejoinder.text.vectors import SHIPPED
+from rejoinder.text.vectors import SHIPPED_VECTORS
 from rejoinder.types import Scores
 
 # Retrieve and rerank, the retrieval system that Tao et al. 2018 judge: keywords find candidates, features order them.
@@ -98,12 +98,12 @@ class RetrieveRerank(Tfidf):
         return scores
 
     @cached_property
-    def _fitted_candidates(self) -> Candidates:
+    def _fitted_candidates(self) -> RerankCandidates:
         names = ("corpus_", "vocabulary_", "word_weights_", "matrix_")
         return self._candidates({name: getattr(self, name) for name in names})
 
-    def _candidates(self, learned: Mapping[str, Any]) -> Candidates:
-        return Candidates(
+    def _candidates(self, learned: Mapping[str, Any]) -> RerankCandidates:
+        return RerankCandidates(
             learned["corpus_"],
             learned["vocabulary_"],
             learned["word_weights_"],
@@ -133,23 +133,23 @@ _BLOCK_CELLS = 1 << 23  # contexts times rows compared at once: 32 MiB
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class TextVectors:
     """Some texts as TF-IDF vectors and as mean word vectors, weighted by TF-IDF."""
 
     words: Any  # sparse, rows of length 1. (texts, words)
     means: Floats  # (texts, dims)
 
-    def rows(self, wanted: Ints | list[int]) -> Texts:
+    def rows(self, wanted: Ints | list[int]) -> TextVectors:
         """Some of the texts, in this order."""
-        return Texts(self.words[wanted], self.means[wanted])
+        return TextVectors(self.words[wanted], self.means[wanted])
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class RerankCandidates:
     """Rows of a corpus, with what their features need."""
 
     corpus: Corpus
-    vocabulary: Vocabulary
+    vocabulary: WordNumbers
     word_weights: Floats
     matrix: Any
     """TF-IDF vectors of the queries of all rows, sparse. (words, rows)"""
@@ -179,7 +179,7 @@ class Candidates:
                 both[:, :2] = _cosines(queries.rows([place] * len(rows)), self._texts_of(self.matrix.T[rows]))
                 yield rows, both
 
-    def features(self, query: Texts, context: Context, replies: Texts, own: Floats) -> Floats:
+    def features(self, query: TextVectors, context: Context, replies: TextVectors, own: Floats) -> Floats:
         """One row of FEATURES per reply; 0 for those that compare two queries. `own`: the last two. (replies, 2)"""
         again = [0] * len(own)
         before = "" if self.turns is None else context_text(context[: -self.turns], None)
@@ -187,11 +187,11 @@ class Candidates:
         with_query, with_earlier = _cosines(query.rows(again), replies), _cosines(earlier, replies)[:, :1]
         return np.concatenate([np.zeros((len(own), 2)), with_query, with_earlier, own], axis=1)
 
-    def texts(self, texts: Sequence[str]) -> Texts:
+    def texts(self, texts: Sequence[str]) -> TextVectors:
         """Texts as vectors."""
         return self._texts_of(tfidf_rows(self.vocabulary.counts(texts), self.word_weights))
 
-    def of_replies(self, replies: Sequence[str]) -> tuple[Texts, Floats]:
+    def of_replies(self, replies: Sequence[str]) -> tuple[TextVectors, Floats]:
         """Replies as vectors, and the features that depend on nothing else. (replies, 2)"""
         counts = self.vocabulary.counts(replies)
         words = np.asarray(counts.sum(axis=1), np.float64).ravel()
@@ -221,7 +221,7 @@ class Candidates:
         return weights
 
     @cached_property
-    def _replies(self) -> Texts:
+    def _replies(self) -> TextVectors:
         return self._described_replies[0]
 
     @cached_property
@@ -229,23 +229,23 @@ class Candidates:
         return self._described_replies[1]
 
     @cached_property
-    def _described_replies(self) -> tuple[Texts, Floats]:
+    def _described_replies(self) -> tuple[TextVectors, Floats]:
         """The different replies of the corpus."""
         return self.of_replies(self.corpus.replies)
 
-    def _texts_of(self, rows: Any) -> Texts:
-        return Texts(rows, rows @ self._word_vectors)
+    def _texts_of(self, rows: Any) -> TextVectors:
+        return TextVectors(rows, rows @ self._word_vectors)
 
     @cached_property
     def _word_vectors(self) -> Floats:
         """One vector per word of the vocabulary; 0 for an unknown word. (words, dims)"""
-        known = shared_vectors(SHIPPED)
+        known = shared_vectors(SHIPPED_VECTORS)
         place = known.lookup(self.vocabulary.words)
         found: Floats = np.where((place >= 0)[:, None], known.matrix[np.maximum(place, 0)].astype(np.float64), 0.0)
         return found
 
 
-def _cosines(left: Texts, right: Texts) -> Floats:
+def _cosines(left: TextVectors, right: TextVectors) -> Floats:
     """The cosines of each pair of texts by TF-IDF and by mean word vectors; 0 without a known word. (texts, 2)"""
     by_words = np.asarray(left.words.multiply(right.words).sum(axis=1), np.float64).ravel()
     lengths = np.sqrt((left.means**2).sum(axis=1) * (right.means**2).sum(axis=1))

@@ -17,7 +17,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from rejoinder.models.recurrent import ContextReader, Decoder, DecoderNetwork, Nats, Reader, Sizes, Writing
+from rejoinder.models.recurrent import (
+    ContextReader,
+    Decoder,
+    DecoderNetwork,
+    DecoderState,
+    Nats,
+    NetworkSizes,
+    TokenReaderGru,
+)
 from rejoinder.models.token_dialogues import TokenContext, TokenDialogue, targets_of
 from rejoinder.replies.neural_training import last_states
 from rejoinder.text.vocabulary import Ids
@@ -63,7 +71,7 @@ class Vhred(DecoderNetwork):
 
     def __init__(
         self,
-        sizes: Sizes,
+        sizes: NetworkSizes,
         *,
         latent: int,
         annealing: int,
@@ -78,7 +86,7 @@ class Vhred(DecoderNetwork):
         super().__init__()
         self.latent, self.annealing, self.free_nats, self.bag = latent, annealing, free_nats, bag
         hidden = sizes.hidden
-        self.reader = Reader(sizes.embedding, hidden, sizes.dropout)
+        self.reader = TokenReaderGru(sizes.embedding, hidden, sizes.dropout)
         self.turn_norm = nn.LayerNorm(hidden)
         self.context = ContextReader(hidden, hidden, normalised=True)
         self.prior = ToGaussian(hidden, hidden, latent)
@@ -127,7 +135,7 @@ class Vhred(DecoderNetwork):
         kl = (nats.kl - self.free_nats * nats.replies).clamp(min=0)
         return (nats.words + weight * kl + nats.extra) / nats.tokens
 
-    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[Writing, Tensor]:
+    def start(self, contexts: Sequence[TokenContext], seeds: Sequence[int] | None) -> tuple[DecoderState, Tensor]:
         """The state before the first token; z is the prior's mean, or drawn from the prior with the seeds."""
         context = self.encode(contexts)
         noise = torch.zeros(len(contexts), self.latent)

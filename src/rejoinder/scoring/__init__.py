@@ -2,7 +2,7 @@
 
 In reading order:
 
-score         the verb: which metrics, which targets, scoring and the table in one call
+score         the verb: which metrics, which targets, scoring and the table in one call; what judges would cost
 run           A run of metrics over a source: settings, sizes, what resuming depends on, and the run in this process
 scorer        several metrics over one batch at a time
 processes     batches in several processes of this machine: the same scores as in one, in the same order
@@ -16,5 +16,5 @@ advice        what to know before a metric is chosen: weaknesses, what a score m
 doctor        what is installed, and whether it works
 chosen_rows   which replies a report shows
 replies_page  these replies and why they are shown, as chats and as a table that can be searched
-page          a table of scores as a document
+page          what only a page of a table of scores shows
 """

@@ -13,13 +13,14 @@ from typing import Annotated, Any
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.metrics.base import Metric, plain
 from rejoinder.options import Option, text, verb
+from rejoinder.registered import REGISTERED
 from rejoinder.registry import (
     ALIASES,
     EVALUATORS,
     JUDGES,
     RECOMMENDED,
     REPLY_MODELS,
-    SHIPPED,
+    SHIPPED_EVALUATORS,
     TEMPLATES,
     TRAINABLE,
     build,
@@ -28,7 +29,7 @@ from rejoinder.registry import (
     trainable_class,
     trainable_names,
 )
-from rejoinder.scoring.advice import PAGES, QUESTIONS, RESULTS, WEAKNESSES, agreement
+from rejoinder.scoring.advice import PAGES, QUESTIONS, measured_trust
 from rejoinder.show.document import Document, Result, Say
 from rejoinder.show.text import aligned
 
@@ -69,7 +70,12 @@ class MetricList(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values, with what comes with the package and what can be trained."""
-        return {"metrics": self.metrics, "shipped": SHIPPED, "trainable": TRAINABLE, "recommended": RECOMMENDED}
+        return {
+            "metrics": self.metrics,
+            "shipped": SHIPPED_EVALUATORS,
+            "trainable": TRAINABLE,
+            "recommended": RECOMMENDED,
+        }
 
     def document(self) -> Document:
         """All names with one line each."""
@@ -107,7 +113,7 @@ def _list(described: Mapping[str, Mapping[str, Any]], width: int) -> Iterator[st
         group[name] = about["measures"]
     groups = {
         "Which one?": QUESTIONS,
-        "Evaluators that come with the package (need contexts, no references):": SHIPPED,
+        "Evaluators that come with the package (need contexts, no references):": SHIPPED_EVALUATORS,
         "Metrics that compare a reply with references:": with_references,
         "Metrics that need no references:": without,
         "Language models as judges (need the address of a server):": {name: _measures(name) for name in JUDGES},
@@ -127,22 +133,22 @@ def _explained(name: str) -> dict[str, Any]:
     """All that is known about one name."""
 
     base = ALIASES.get(name, (name, {}))[0]
-    if name in SHIPPED or name in TEMPLATES:
-        measures = SHIPPED.get(name) or f"{SHIPPED['default']}; with {' and '.join(TEMPLATES[name].values())}"
-        about = {"measures": measures, "needs": ["context"], "range": [1, 5], "higher_is_better": True}
+    known = REGISTERED.get(base)
+    if known is not None and known.kind in {"shipped", "template"}:
+        about = {"measures": known.purpose, "needs": ["context"], "range": [1, 5], "higher_is_better": True}
     elif base in metric_names() or base in JUDGES or base in EVALUATORS:
         about = _described(base) | ({"parameters_set": ALIASES[name][1]} if name in ALIASES else {})
-    elif base in trainable_names():
-        about = {"measures": next(group[base] for group in TRAINABLE.values() if base in group)}
+    elif known is not None and base in trainable_names():
+        about = {"measures": known.purpose}
     else:
-        known = [*metric_names(), *JUDGES, *ALIASES, *SHIPPED, *TEMPLATES, *trainable_names()]
-        raise UnknownNameError("metric or model", name, known)
-    figures = agreement(base)
-    page = RESULTS.get(base) or ("results/evaluator-figures.md" if figures else None)
+        names = [*metric_names(), *JUDGES, *ALIASES, *SHIPPED_EVALUATORS, *TEMPLATES, *trainable_names()]
+        raise UnknownNameError("metric or model", name, names)
+    figures = measured_trust(base)
+    page = (known.page if known else "") or ("results/evaluator-figures.md" if figures else None)
     return {
         "name": name,
         **about,
-        "weaknesses": WEAKNESSES.get(base),
+        "weaknesses": (known.weakness or None) if known else None,
         "used": _use(name, base),
         "agreement": [dataclasses.asdict(figure) for figure in figures],
         "results": page and PAGES + page,

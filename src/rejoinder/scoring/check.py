@@ -15,8 +15,8 @@ from rejoinder.data.records import LENGTH, REPLY_ROLES, TURNS, FieldError, Field
 from rejoinder.data.source import Source, survey
 from rejoinder.errors import listed
 from rejoinder.options import FIELDS_OPTION, REPLIES_OPTION, OnError, Quiet, UnitOption, verb
-from rejoinder.registry import SHIPPED
-from rejoinder.scoring.score import ALL, choose
+from rejoinder.registry import SHIPPED_EVALUATORS
+from rejoinder.scoring.score import ALL, choose_metrics
 from rejoinder.scoring.table import MOST_VALUES
 from rejoinder.show.document import NOT_LATEX, Block, Document, Facts, Result, Say
 from rejoinder.show.text import counted
@@ -230,8 +230,8 @@ def _languages(system: str, found: Mapping[str, int]) -> str:
 
 def _missing(has: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
     """What no example has -> the metrics that need it."""
-    needs = dict.fromkeys(SHIPPED, frozenset({"context"}))
-    needs |= {label: frozenset(metric.needs) for label, metric in choose([ALL]).metrics.items()}
+    needs = dict.fromkeys(SHIPPED_EVALUATORS, frozenset({"context"}))
+    needs |= {label: frozenset(metric.needs) for label, metric in choose_metrics([ALL]).metrics.items()}
     absent = [need for need, count in has.items() if not count]
     return {need: tuple(label for label, wanted in needs.items() if need in wanted) for need in absent}
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Ints, run_starts
 from rejoinder.data.contexts import Grouping
-from rejoinder.scoring.table import Primary, ScoreTable
+from rejoinder.scoring.table import DecidingMetric, ScoreTable
 from rejoinder.types import Scores
 
 # Which replies a report shows: contexts where systems differ most, the best, the worst and the most disputed replies,
@@ -35,7 +35,8 @@ class ChosenRows:
     """Row numbers of a table of scores, counted from 0."""
 
     contrasts: tuple[tuple[int, ...], ...]
-    """Replies of different systems to one context, best first by the primary metric; the largest differences first."""
+    """Replies of different systems to one context, best first by the primary metric, by system where it cannot judge
+    them; the largest differences first."""
     best: tuple[int, ...]
     """By mean percentile, best first."""
     worst: tuple[int, ...]
@@ -65,7 +66,7 @@ def rows_to_show(table: ScoreTable, *, primary: str | None = None, most: int = 5
     total = len(table)
     drawn = np.random.default_rng(seed).choice(total, most, replace=False) if total > most else np.arange(total)
     return ChosenRows(
-        contrasts=_contrasts(table, primary or Primary.of(table, None, ()).metric) if table.metrics else (),
+        contrasts=_contrasts(table, primary or DecidingMetric.of(table, None, ()).metric) if table.metrics else (),
         best=best,
         worst=worst,
         disputed=disputed,
@@ -105,11 +106,13 @@ def _contrasts(table: ScoreTable, label: str) -> tuple[tuple[int, ...], ...]:
         against = _contradicted(table.labels, scores, contexts, rows, best, worst)
         widest = widest[np.argsort(against[widest], kind="stable")]
     differ = table.grouping.differ
-    found = [_widest(table, scores, rows, widest[differ[widest] == kind], best) for kind in (False, True)]
+    found = [_widest(table, label, scores, rows, widest[differ[widest] == kind], best) for kind in (False, True)]
     return (*found[0], *found[1])
 
 
-def _widest(table: ScoreTable, scores: Scores, rows: Ints, widest: Ints, best: Scores) -> tuple[tuple[int, ...], ...]:
+def _widest(
+    table: ScoreTable, label: str, scores: Scores, rows: Ints, widest: Ints, best: Scores
+) -> tuple[tuple[int, ...], ...]:
     """The replies to the first of some contexts; of two systems, half in favour of each."""
     contexts = table.grouping.contexts if table.grouping else np.arange(len(table))
     sides = [widest]
@@ -121,7 +124,8 @@ def _widest(table: ScoreTable, scores: Scores, rows: Ints, widest: Ints, best: S
     in_turn = zip_longest(*(side[:CONTRASTS].tolist() for side in sides))
     shown = [context for each in in_turn for context in each if context is not None][:CONTRASTS]
     rows = rows[np.isin(contexts[rows], shown)]
-    rows = rows[np.argsort(-scores[rows], kind="stable")]
+    if not table.doubt(label):  # else they stay in the order of the systems
+        rows = rows[np.argsort(-scores[rows], kind="stable")]
     replies = (tuple(rows[contexts[rows] == context].tolist()) for context in shown)
     return tuple(one if len(one) <= BESIDE else one[: BESIDE // 2] + one[-BESIDE // 2 :] for one in replies)
 
@@ -148,11 +152,11 @@ def _first_replies(table: ScoreTable, grouping: Grouping, wanted: Bools) -> Ints
 
 
 def ranked_metrics(table: ScoreTable) -> tuple[str, ...]:
-    """The metrics that say which replies are better, on a finite range."""
+    """The metrics that say which of these replies are better, on a finite range."""
     return tuple(
         label
         for label in table.metrics
-        if math.isfinite(table.ranges.get(label, (0.0, 1.0))[0]) and table.says_better(label)
+        if math.isfinite(table.ranges.get(label, (0.0, 1.0))[0]) and table.says_better(label) and not table.doubt(label)
     )
 
 

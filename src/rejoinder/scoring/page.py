@@ -1,9 +1,8 @@
-"""A table of scores as a document: its means, its slices, and on a page the distributions and single replies."""
+"""What only the page of a table of scores shows: single replies, distributions of scores, and all means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,84 +18,40 @@ from rejoinder.scoring.replies_page import (
     extremes_section,
     why_section,
 )
-from rejoinder.scoring.table import CAUTION, Primary, ScoreTable, Summary
+from rejoinder.scoring.table import MOST_PLOTTED, ScoreTable
 from rejoinder.show.document import (
-    PAGE,
-    Answer,
     Block,
     Cell,
     Column,
-    Document,
     Figures,
-    Replies,
+    ReplyTexts,
     Say,
     Section,
-    System,
+    SystemName,
     Table,
+    VerdictText,
 )
 from rejoinder.show.figures import bins_for
-from rejoinder.show.html import system_label
-from rejoinder.show.markup import Html, decimals_for, shown
-from rejoinder.show.text import bounds_text, counted, number_text
-from rejoinder.stats.intervals import Interval
+from rejoinder.show.markup import Html, decimals_for, shown_number
+from rejoinder.show.text import bounds_text, counted, number_text, system_label
 from rejoinder.stats.resampling import LARGE
 from rejoinder.types import Example
 
-MOST_PLOTTED = 12
-"""Systems in the figure at the top; all are in the tables."""
-_NOT_PAGE: tuple[Any, ...] = ("text", "markdown", "latex")
+
+def answer(table: ScoreTable, primary: str) -> VerdictText:
+    """What the mean of a table's first system is, in words, beside the figure of the means."""
+    figure = table.means_panel(primary, table.system_names[:MOST_PLOTTED])
+    return VerdictText(_level(table, primary), figure, more=meaning(table))
 
 
-def table_document(table: ScoreTable) -> Document:
-    """The document of a table on its own; that of several systems is, as a page, their comparison."""
-    systems = [Column(System(name or "replies", number), digits=3) for number, name in enumerate(table.system_names)]
-    rows = [[label, *map(interval_of, cells.values())] for label, cells in table.summary().items()]
-    blocks: list[Block] = []
-    primary = Primary.of(table, None, ()).metric if table.metrics else ""
-    if primary:
-        figure = table.means_panel(primary, table.system_names[:MOST_PLOTTED])
-        blocks.append(Answer(level(table, primary), figure, more=meaning(table), only=PAGE))
-    blocks.append(Table(["metric", *systems], rows, only=_NOT_PAGE))
-    if table.resampled != "reply":
-        found_by = f" ({table.grouping.found_by})" if table.grouping and table.grouping.found_by else ""
-        said = f"Every reply counts equally; intervals resample {table.resampled}s{found_by}, not replies."
-        blocks.append(Say([said], fit=False, tight=True))
-    blocks += _slices(table)
-    if primary:
-        blocks += page_blocks(table, primary)
-    return Document(
-        "Reply scores",
-        blocks,
-        question="How good are the replies?",
-        counts=counts_of(table),
-        signatures=table.signatures,
-        seed=table.seed,
-        resamples=table.resamples,
-    )
-
-
-def counts_of(table: ScoreTable) -> list[tuple[int, str, str]]:
-    """How many replies, systems and metrics there are."""
-    return [
-        (len(table), "reply", "replies"),
-        (len(table.system_names), "system", "systems"),
-        (len(table.metrics), "metric", "metrics"),
-    ]
-
-
-def interval_of(cell: Summary) -> Interval:
-    """The mean with its interval."""
-    return Interval(cell.mean, cell.low, cell.high)
-
-
-def level(table: ScoreTable, label: str) -> list[str]:
+def _level(table: ScoreTable, label: str) -> list[str]:
     """What the mean of a table's first system is, in words."""
     cell = next(iter(table.summary()[label].values()), None)
     if cell is None or not cell.n:
         return ["No reply could be scored."]
     limits = table.limits(label)
     scale = "" if limits is None else f" on a scale from {limits[0]:g} to {limits[1]:g}"
-    bounds = "" if cell.low != cell.low else f" {bounds_text(interval_of(cell))}"
+    bounds = "" if cell.low != cell.low else f" {bounds_text(cell.interval)}"
     direction = "" if table.higher_is_better.get(label, True) else ", lower is better"
     return [
         f"The mean {label} is {number_text(cell.mean)}{bounds}{scale}{direction}.",
@@ -105,24 +60,7 @@ def level(table: ScoreTable, label: str) -> list[str]:
     ]
 
 
-def _slices(table: ScoreTable) -> Iterator[Table]:
-    """One row per value of a field and system, one column per metric."""
-    for slices in table.slices:
-        rows = [
-            [value, System(name or "replies", number), len(part.rows_of(name))]
-            + [interval_of(part.summary()[label][name]) for label in table.metrics]
-            for value, part in table.sliced(slices).items()
-            for number, name in enumerate(table.system_names)
-            if len(part.rows_of(name))
-        ]
-        columns = [slices.field, "system", "n", *(Column(label, digits=3) for label in table.metrics)]
-        yield Table(columns, rows, note=CAUTION.format(count=len(rows)), left=3)
-
-
-# What only a page shows: single replies, the distribution of each metric's scores, and all means.
-
-
-def page_blocks(table: ScoreTable, primary: str) -> list[Section | Replies]:
+def page_blocks(table: ScoreTable, primary: str) -> list[Block]:
     """Replies with their texts, distributions, and means by metric."""
 
     def render() -> tuple[list[Section], Html]:
@@ -133,12 +71,15 @@ def page_blocks(table: ScoreTable, primary: str) -> list[Section | Replies]:
         reasons = reasons_of(table.reasoning, examples or {})
         several = len(table.system_names) > 1
         why = why_section(table, examples, chosen, primary, reasons)
-        extremes = extremes_section(table, examples, chosen, reasons, folded=several)
-        found = [*([why, extremes] if several else [extremes, why]), browse_section(table, examples, chosen)]
+        found = [why]
+        if ranked_metrics(table):  # else none says which replies are best
+            extremes = extremes_section(table, examples, chosen, reasons, folded=several)
+            found = [why, extremes] if several else [extremes, why]
+        found.append(browse_section(table, examples, chosen))
         return found, browse_data(table, examples, chosen, reasons, primary)
 
-    means = Section("Means by metric", table_means(table), "Means", folded=True, only=PAGE)
-    return [Replies(render), _distributions(table, primary), means]
+    means = Section("Means by metric", table_means(table), "Means", folded=True)
+    return [ReplyTexts(render), _distributions(table, primary), means]
 
 
 def reasons_of(metrics: Mapping[str, Metric], examples: Mapping[int, Example]) -> Reasons:
@@ -176,7 +117,7 @@ def _distributions(table: ScoreTable, primary: str) -> Section:
     blocks: list[Block] = [Say([_DISTRIBUTIONS]), _histograms(table, [primary])]
     if others:
         blocks.append(Section(counted(len(others), "other metric"), [_histograms(table, others)], folded=True))
-    return Section("Distributions of scores", blocks, "Distributions", only=PAGE)
+    return Section("Distributions of scores", blocks, "Distributions")
 
 
 def _histograms(table: ScoreTable, labels: Sequence[str]) -> Figures:
@@ -208,7 +149,7 @@ def _beyond(table: ScoreTable, label: str) -> str:
     bins = bins_for(table[label])
     if not bins.beyond:
         return ""
-    edge = shown(float(bins.edges[-1]), decimals_for(table[label]))
+    edge = shown_number(float(bins.edges[-1]), decimals_for(table[label]))
     return f"The last bar includes {counted(bins.beyond, 'reply', 'replies')} above {edge}."
 
 
@@ -219,7 +160,7 @@ def table_means(table: ScoreTable) -> list[Block]:
         method += f"; by the normal approximation for systems with {LARGE:,} replies or more"
     said = f"{method}. Replies that a metric could not score are left out of its mean."
     rows: list[list[Cell]] = [
-        [label, System(name or "replies", number), interval_of(cell), cell.std, cell.corpus, cell.n]
+        [label, SystemName(name or "replies", number), cell.interval, cell.std, cell.corpus, cell.n]
         for label, cells in table.summary().items()
         for number, (name, cell) in enumerate(cells.items())
     ]

@@ -26,8 +26,8 @@ from rejoinder.folders.outputs import START_OVER, Output, check_same_run, replac
 from rejoinder.folders.schema import RepeatedKeyError, json_value
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import Batch
-from rejoinder.scoring.processes import read_arrays
-from rejoinder.scoring.score_file import checked_meta, table_of
+from rejoinder.scoring.processes import shared_arrays
+from rejoinder.scoring.score_file import checked_metadata, score_table_of
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable, SliceFinder, Slices
 from rejoinder.text.tokens import writable
@@ -67,7 +67,7 @@ class Manifest:
     """The number of rows of each part."""
     failed: Mapping[int, str]
     """Parts that could not be scored and were left out, with the reason."""
-    meta: Mapping[str, Any]
+    metadata: Mapping[str, Any]
     """The metadata of the scores; empty while the run is not finished."""
 
     @classmethod
@@ -86,7 +86,7 @@ class Manifest:
     @property
     def is_finished(self) -> bool:
         """Whether all parts are there that could be scored."""
-        return bool(self.meta)
+        return bool(self.metadata)
 
     @property
     def present(self) -> list[int]:
@@ -108,7 +108,9 @@ class Manifest:
         parts = [{"name": part_name(number), "rows": count} for number, count in enumerate(self.rows)]
         failed = {part_name(number): reason for number, reason in self.failed.items()}
         told = {"run": self.run, "systems": self.systems, "columns": self.columns, "by": self.by}
-        return json.dumps({"rejoinder": _MARK, **told, "parts": parts, "failed": failed, "meta": self.meta}, indent=1)
+        return json.dumps(
+            {"rejoinder": _MARK, **told, "parts": parts, "failed": failed, "meta": self.metadata}, indent=1
+        )
 
     @classmethod
     def of_json(cls, text: str, file: str) -> Manifest:
@@ -222,8 +224,7 @@ class PartsFolder:
         if not self.manifest.is_finished:
             done, count = len(self._recorded()), len(self.manifest.rows)
             raise CallError(
-                f"{self.path} is unfinished ({done} of {count} parts): "
-                "the command that wrote it continues with --resume"
+                f"{self.path}: unfinished ({done} of {count} parts): the command that wrote it continues with --resume"
             )
         return self.manifest
 
@@ -404,49 +405,53 @@ def joined_parts(folders: Sequence[PartsFolder], names: Sequence[Mapping[str, st
     CallError where the folders have no metric in common, or where metrics of one name are not the same.
     """
     opened = [(folder, folder.complete()) for folder in folders]
-    metas = [checked_meta(told.meta, str(folder.manifest_path)) for folder, told in opened]
-    labels = _shared_labels(opened, metas)
+    all_metadata = [checked_metadata(told.metadata, str(folder.manifest_path)) for folder, told in opened]
+    labels = _shared_labels(opened, all_metadata)
     systems = tuple(name for mapping in names for name in mapping.values())
     place = {name: code for code, name in enumerate(systems)}
     codes = [{writable(own): place[name] for own, name in mapping.items()} for mapping in names]
     rows = PartRows.read(opened, labels, codes)
-    meta = metas[0] if len(metas) == 1 else _joined_meta(metas, labels)
-    meta = {**meta, "doubts": _joined_doubts(metas, names, labels)}
+    metadata = all_metadata[0] if len(all_metadata) == 1 else _joined_metadata(all_metadata, labels)
+    metadata = {**metadata, "doubts": _joined_doubts(all_metadata, names, labels)}
     ids = PartIds(opened)
-    return table_of(rows.scores, systems, rows.systems, meta, "no metadata", ids=ids, grouping=rows.grouping())
+    return score_table_of(
+        rows.scores, systems, rows.systems, metadata, "no metadata", ids=ids, grouping=rows.grouping()
+    )
 
 
-def _shared_labels(opened: Sequence[tuple[PartsFolder, Manifest]], metas: Sequence[Mapping[str, Any]]) -> list[str]:
+def _shared_labels(
+    opened: Sequence[tuple[PartsFolder, Manifest]], all_metadata: Sequence[Mapping[str, Any]]
+) -> list[str]:
     (first, told), *others = opened
     labels = [name for name in told.columns if all(name in other.columns for _, other in others)]
     if not labels:
         raise CallError(f"{first.path} has no metric in common with the others: expected scores by the same metrics")
     for label in labels:
-        signatures = {meta.get("signatures", {}).get(label) for meta in metas}
+        signatures = {metadata.get("signatures", {}).get(label) for metadata in all_metadata}
         if len(signatures) > 1:
             found = " and ".join(sorted(map(str, signatures)))
             raise CallError(f"{label} is not the same metric in all folders ({found}): score them by the same one")
     return labels
 
 
-def _joined_meta(metas: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
+def _joined_metadata(all_metadata: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
     """What holds for all folders; the summaries do not."""
-    first = metas[0]
+    first = all_metadata[0]
     told: dict[str, Any] = {
         key: {label: value for label, value in first.get(key, {}).items() if label in labels}
         for key in ("signatures", "ranges", "higher_is_better")
     }
-    notes = dict.fromkeys(note for meta in metas for note in meta.get("warnings", ()))
+    notes = dict.fromkeys(note for metadata in all_metadata for note in metadata.get("warnings", ()))
     return {**told, "warnings": list(notes)}
 
 
 def _joined_doubts(
-    metas: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, str]], labels: Sequence[str]
+    all_metadata: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, str]], labels: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
     """Metric -> what the metadata say of the replies that it cannot judge, by the systems' names in the table."""
     found: dict[str, dict[str, Any]] = {}
-    for meta, mapping in zip(metas, names, strict=True):
-        for label, systems in meta.get("doubts", {}).items():
+    for metadata, mapping in zip(all_metadata, names, strict=True):
+        for label, systems in metadata.get("doubts", {}).items():
             if label in labels:
                 told = {mapping[system]: doubt for system, doubt in systems.items() if system in mapping}
                 found.setdefault(label, {}).update(told)
@@ -493,7 +498,7 @@ class PartsJob:
         """Metrics that are ready to score."""
         scorer = Scorer(self.metrics, self.systems, self.intervals)
         if self.is_observed:
-            scorer.merge_observed(read_arrays(self.folder.observed))
+            scorer.merge_observed(shared_arrays(self.folder.observed))
             scorer.finish_observing()
         return scorer
 

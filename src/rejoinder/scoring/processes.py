@@ -37,7 +37,8 @@ from rejoinder.types import Example, Scores
 # of `multiprocessing` they do not run the caller's script again, so a script needs no `if __name__ == "__main__"`.
 
 
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from rejoinder.scoring.processes import main; main()"
+_START = """import json, sys; sys.path[:] = json.loads(sys.argv[1])
+from rejoinder.scoring.processes import worker_main; worker_main()"""
 _AHEAD = 2
 """Batches that each process has at a time: one that it scores, and the next."""
 _TURN = 0.2
@@ -72,7 +73,7 @@ class Processes:
     def finish_observing(self) -> None:
         """Make every metric ready to score, in all processes."""
         folder = Path(self._folder.name)
-        write_arrays(folder, self.scorer.observed())
+        share_arrays(folder, self.scorer.observed())
         self.scorer.finish_observing()
         self._all("finish observing", folder)
 
@@ -100,7 +101,7 @@ class Processes:
                 if name is None or batch is None:
                     break
                 task, process = _Task(batch), free.popleft()
-                process.send((name, packed(batch.examples)))
+                process.send((name, packed_examples(batch.examples)))
                 given[id(process)].append(task)
                 waiting.append(task)
             if not waiting:
@@ -252,12 +253,12 @@ class BatchWorker:
         return scores, fresh.state()
 
     def finish_observing(self, folder: Path) -> None:
-        """Take over what was observed in the whole corpus, as `write_arrays` wrote it."""
-        self.scorer.merge_observed(read_arrays(folder))
+        """Take over what was observed in the whole corpus, as `share_arrays` wrote it."""
+        self.scorer.merge_observed(shared_arrays(folder))
         self.scorer.finish_observing()
 
 
-def write_arrays(folder: Path, arrays: State) -> None:
+def share_arrays(folder: Path, arrays: State) -> None:
     """Write arrays into a folder, one file each: processes that read them share the memory."""
     import numpy as np
 
@@ -265,12 +266,12 @@ def write_arrays(folder: Path, arrays: State) -> None:
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
-def read_arrays(folder: Path) -> State:
+def shared_arrays(folder: Path) -> State:
     """The arrays of a folder, mapped into memory."""
     return {path.name.removesuffix(".npy"): mapped_array(path) for path in sorted(folder.glob("*.npy"))}
 
 
-def main() -> None:
+def worker_main() -> None:
     """Answer tasks until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one gets it too, and ends this one
     tasks, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -290,7 +291,7 @@ def main() -> None:
             elif task == "finish observing":
                 answer = worker.finish_observing(given)  # type: ignore[func-returns-value]
             else:
-                answer = getattr(worker, task)(Batch(unpacked(given)))
+                answer = getattr(worker, task)(Batch(unpacked_examples(given)))
         except Exception as error:
             answer = error
         _answer(answers, answer)
@@ -315,7 +316,7 @@ def _answer(answers: IO[bytes], answer: object) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    worker_main()
 
 
 # Messages between this process and one that it started, over the other's standard input and output.
@@ -342,11 +343,11 @@ def received(stream: IO[bytes]) -> Any:
         raise EOFError from None
 
 
-def packed(examples: Sequence[Example]) -> list[tuple[Any, ...]]:
+def packed_examples(examples: Sequence[Example]) -> list[tuple[Any, ...]]:
     """Examples as tuples, which are faster to send."""
     return list(map(_values, examples))
 
 
-def unpacked(rows: Sequence[tuple[Any, ...]]) -> list[Example]:
+def unpacked_examples(rows: Sequence[tuple[Any, ...]]) -> list[Example]:
     """The examples of such tuples."""
     return [Example(*row) for row in rows]

@@ -26,7 +26,7 @@ from rejoinder.folders.sources import require_extra
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import BATCH
 from rejoinder.scoring.parts import Manifest, PartIds, PartRows, PartsFolder, PartsJob, part_name
-from rejoinder.scoring.processes import write_arrays
+from rejoinder.scoring.processes import share_arrays
 from rejoinder.scoring.run import ScoringRun, batch_size, check_shareable
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable
@@ -37,7 +37,7 @@ from rejoinder.types import Example
 if TYPE_CHECKING:
     import ray
 
-    from rejoinder.scoring.score import Choice
+    from rejoinder.scoring.score import MetricChoice
 
 # A run on Ray: parts of the input are scored by actors of a cluster, or of a Ray on this machine, into a folder.
 #
@@ -72,7 +72,7 @@ class RayRun(ScoringRun):
     """Parts that could not be scored, with the reason; filled by the run."""
 
     @classmethod
-    def of(cls, source: Source, wanted: Choice, seen: Survey | None = None, **settings: Any) -> Self:
+    def of(cls, source: Source, wanted: MetricChoice, seen: Survey | None = None, **settings: Any) -> Self:
         """The run over a source of files, with the parts that it is cut into."""
         require_extra("scale", "--engine ray")
         spans = SpanFinder(source)
@@ -94,20 +94,20 @@ class RayRun(ScoringRun):
         if done and folder.manifest.failed and scorer.must_observe:
             done = None  # what was observed lacks the parts that were left out
         if done is None or len(done) < len(self.spans):
-            with Cluster.joined(self.jobs) as cluster:
+            with RayCluster.joined(self.jobs) as cluster:
                 if done is None:
                     folder.start(planned)
                 missing = [number for number in range(len(self.spans)) if number not in (done or ())]
                 self._score_missing(folder, scorer, missing, cluster)
         finished = replace(planned, failed=dict(sorted(self.failed.items())))
         table = self._table(folder, finished, scorer)
-        folder.finish(replace(finished, meta=self.meta(table)))
+        folder.finish(replace(finished, metadata=self.metadata(table)))
         return table
 
     @property
     def replies(self) -> Replay | None:
         """The replies of the parts that were scored."""
-        return _Parts(self._source, self.spans, self.failed)
+        return _PartReplies(self._source, self.spans, self.failed)
 
     @property
     def _source(self) -> Source:
@@ -115,7 +115,7 @@ class RayRun(ScoringRun):
             raise CallError("a run on Ray reads files: expected a source of files")
         return self.examples
 
-    def _score_missing(self, folder: PartsFolder, scorer: Scorer, missing: Sequence[int], cluster: Cluster) -> None:
+    def _score_missing(self, folder: PartsFolder, scorer: Scorer, missing: Sequence[int], cluster: RayCluster) -> None:
         job = self._job(folder)
         if scorer.must_observe:
             self._observe(job, scorer, cluster)
@@ -137,7 +137,7 @@ class RayRun(ScoringRun):
             self.by,
         )
 
-    def _observe(self, job: PartsJob, scorer: Scorer, cluster: Cluster) -> None:
+    def _observe(self, job: PartsJob, scorer: Scorer, cluster: RayCluster) -> None:
         """Let the metrics that must know the whole corpus read it, and write what they need to score."""
         folder = job.folder
         if folder.observed.is_dir():  # by the run that is resumed
@@ -149,12 +149,12 @@ class RayRun(ScoringRun):
         fresh = folder.unfinished / "observed.new"
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir()
-        write_arrays(fresh, scorer.observed())
+        share_arrays(fresh, scorer.observed())
         fresh.rename(folder.observed)
         for number in everything:
             folder.observed_part(number).unlink(missing_ok=True)
 
-    def _done(self, job: PartsJob, task: str, numbers: Sequence[int], cluster: Cluster, doing: str) -> Iterator[int]:
+    def _done(self, job: PartsJob, task: str, numbers: Sequence[int], cluster: RayCluster, doing: str) -> Iterator[int]:
         """The number of each part, when it is done."""
         wanted = [number for number in numbers if number not in self.failed]
         with self.bar(doing) as moving:
@@ -192,7 +192,7 @@ class RayRun(ScoringRun):
         )
 
 
-class _Parts(Replay):
+class _PartReplies(Replay):
     """The replies of parts of files, of which single ones are read without what is before their part."""
 
     def __init__(self, source: Source, spans: Sequence[Span], failed: Mapping[int, str]) -> None:
@@ -234,14 +234,14 @@ OBJECT_STORE = 256 << 20
 
 
 @dataclass(frozen=True)
-class Cluster:
+class RayCluster:
     """A cluster that this process has joined."""
 
     workers: int
 
     @classmethod
     @contextmanager
-    def joined(cls, workers: int | None) -> Iterator[Cluster]:
+    def joined(cls, workers: int | None) -> Iterator[RayCluster]:
         """The cluster, during the block; `workers` is the number of actors, by default one per CPU."""
         require_extra("scale", "--engine ray")
         address = os.environ.get(ADDRESS)

@@ -5,27 +5,40 @@ A verdict does not rest on many such replies. What a metric knows of its limits 
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+import shlex
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
+from pathlib import Path
 from typing import Any, Literal
 from zlib import crc32
 
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.evaluators.bounds import languages_of
 from rejoinder.metrics.base import Metric, State
 from rejoinder.metrics.batch import Batch
 from rejoinder.show.text import counted, names_text
+from rejoinder.text.language import UNKNOWN_LANGUAGE, evidence, language_of_all, name_of
 
 MOST_DOUBTFUL = 0.1
 """The share of a system's replies above which nothing is decided by the metric."""
 
-REMEDY = (
-    "Ask a judge (-m 'judge(...)'), let people label a sample (`rejoinder sample`, then --labels), or choose a metric "
-    "that applies to such replies (-m)."
-)
+OTHER_METRICS = "ask a judge (-m 'judge(...)'), or choose a metric that applies to such replies (-m)."
+_MOST_FILES = 4
+
+
+def remedy(files: Sequence[Path] = ()) -> str:
+    """What decides a comparison that a metric cannot; the commands have the names of the files that are compared."""
+    named = shlex.join(map(str, files if 0 < len(files) <= _MOST_FILES else ("old.jsonl", "new.jsonl")))
+    return (
+        f"What to do: let people rate 50 replies (`rejoinder sample {named} --labels 50 -o to_label.csv`) and decide "
+        f"(`rejoinder compare {named} --labels to_label.csv`), {OTHER_METRICS}"
+    )
+
+
 _MOST_SYSTEMS = 3
 
 Status = Literal["reliable", "doubtful", "not applicable", "unmeasured"]
@@ -44,8 +57,17 @@ class Reliability:
     reasons: tuple[str, ...] = ()
     """Kinds of replies, in words, that this one is of."""
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the score is one that nothing is decided by."""
+        return self.status in ("doubtful", "not applicable")
 
-def reliability(metric: Metric, batch: Batch) -> list[Reliability]:
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"status": self.status, "reasons": list(self.reasons)}
+
+
+def reply_reliability(metric: Metric, batch: Batch) -> list[Reliability]:
     """Whether a metric can be relied on, for each reply of the batch; an empty reply is scored as the worst one."""
     if not metric.knows_limits:
         return [Reliability("unmeasured")] * len(batch)
@@ -101,36 +123,63 @@ Doubts = Mapping[str, Doubt]
 """System -> the doubts about one metric's scores of its replies."""
 
 
-def reason(metric: str, doubts: Doubts, systems: Sequence[str]) -> str:
-    """Why nothing is decided by a metric, as a clause; "" where none of these systems has too many doubtful replies."""
+def reason(
+    metric: str, doubts: Doubts, systems: Sequence[str], languages: Mapping[str, Mapping[str, int]] | None = None
+) -> str:
+    """Why nothing is decided by a metric, as a clause; "" where none of these systems has too many doubtful replies.
+
+    `languages`: system -> code of a language -> replies; a foreign language is then named.
+    """
     large = {system: doubts[system] for system in systems if system in doubts and doubts[system].is_large}
     if not large:
         return ""
-    told = [doubt.sentence(system) for system, doubt in list(large.items())[:_MOST_SYSTEMS]]
+    told = [
+        _named_language(doubt.sentence(system), (languages or {}).get(system, {}))
+        for system, doubt in list(large.items())[:_MOST_SYSTEMS]
+    ]
     more = len(large) - len(told)
     if more:
         told.append(f"many replies of {counted(more, 'other system')}")
     return f"{metric} cannot judge {names_text(told)}: it is not known to order such replies as people do"
 
 
+_FOREIGN = re.compile(r"in another language than ([A-Z]\w+)")
+_MOSTLY = 0.9
+
+
+def _named_language(sentence: str, counts: Mapping[str, int]) -> str:
+    """The same, with the foreign language that nearly all foreign replies are in: "in German, not English"."""
+    found = _FOREIGN.search(sentence)
+    others = {code: n for code, n in counts.items() if found and name_of(code) != found[1] and code != UNKNOWN_LANGUAGE}
+    most = max(others, key=others.__getitem__, default="")
+    if found is None or not most or others[most] < _MOSTLY * sum(others.values()):
+        return sentence
+    return sentence.replace(found[0], f"in {name_of(most)}, not {found[1]}")
+
+
 class DoubtCounter:
-    """Counts the replies of each system that a metric cannot be relied on for, batch by batch."""
+    """Counts the replies of each system that a metric, which knows its limits, cannot be relied on for, by batches."""
 
     def __init__(self, metric: Metric, system_names: Sequence[str]) -> None:
         self.metric, self.system_names = metric, system_names
-        self.replies, self.doubtful, self.inapplicable = np.zeros((3, len(system_names)), np.int64)
+        self.replies, self.doubtful, self.inapplicable, self.unknown = np.zeros((4, len(system_names)), np.int64)
+        """`unknown`: replies of which only the language is not known."""
         self.kinds: dict[str, Ints] = {}
         """Kind of reply -> how many replies of each system are of it."""
 
     def add(self, batch: Batch, systems: Ints) -> None:
         """Take a batch into account; `systems` has the index of each example's system."""
-        if not self.metric.knows_limits:
-            return
         beyond, excluded = self.metric.doubts(batch), self.metric.inapplicable(batch)
         none = np.zeros(len(batch), np.bool_)
         self.replies += self._per_system(systems)
         self.doubtful += self._per_system(systems[np.logical_or.reduce([none, *beyond.values(), *excluded.values()])])
         self.inapplicable += self._per_system(systems[np.logical_or.reduce([none, *excluded.values()])])
+        if self.metric.language:
+            from rejoinder.evaluators.bounds import languages_of
+
+            fine = ~np.logical_or.reduce([batch.blank, *beyond.values(), *excluded.values()])
+            unknown = np.array([code == UNKNOWN_LANGUAGE for code in languages_of(batch)], np.bool_)
+            self.unknown += self._per_system(systems[fine & unknown])
         for kind, flags in {**excluded, **beyond}.items():
             self.kinds[kind] = self.kinds.get(kind, 0) + self._per_system(systems[flags])
 
@@ -138,50 +187,93 @@ class DoubtCounter:
         return np.bincount(systems, minlength=len(self.system_names))
 
     def state(self) -> State:
-        """All counts: rows for the replies, the doubtful ones, those that do not apply, and one per kind.
-        (3 + kinds, systems)"""
-        rows = [self.replies, self.doubtful, self.inapplicable, *self.kinds.values()]
+        """All counts: rows for the replies, the doubtful ones, those that do not apply, those whose language is not
+        known, and one per kind. (4 + kinds, systems)"""
+        rows = [self.replies, self.doubtful, self.inapplicable, self.unknown, *self.kinds.values()]
         return {"counts": np.stack(rows), "kinds": np.array([*self.kinds], np.str_)}
 
     def merge(self, state: State) -> None:
         """Add the replies that another one counted."""
-        replies, doubtful, inapplicable, *kinds = state["counts"]
+        replies, doubtful, inapplicable, unknown, *kinds = state["counts"]
         self.replies += replies
         self.doubtful += doubtful
         self.inapplicable += inapplicable
+        self.unknown += unknown
         for kind, counts in zip(state["kinds"].tolist(), kinds, strict=True):
             self.kinds[kind] = self.kinds.get(kind, 0) + counts
 
-    def found(self) -> dict[str, Doubt]:
-        """System -> what was counted; systems without a doubtful reply are left out."""
-        return {
-            name: Doubt(
-                int(self.replies[row]),
-                int(self.doubtful[row]),
-                {kind: int(counts[row]) for kind, counts in self.kinds.items() if counts[row]},
-                int(self.inapplicable[row]),
-            )
-            for row, name in enumerate(self.system_names)
-            if self.doubtful[row]
-        }
+    def found(self, pooled: Mapping[str, str]) -> dict[str, Doubt]:
+        """System -> what was counted; systems without a doubtful reply are left out.
+
+        `pooled`: system -> the language of those of its replies that are too short to tell one by one.
+        """
+        found = {}
+        for row, name in enumerate(self.system_names):
+            other = name_of(pooled.get(name, UNKNOWN_LANGUAGE)) not in (self.metric.language, name_of(UNKNOWN_LANGUAGE))
+            more = int(self.unknown[row]) if other and self.metric.language else 0
+            kinds = {kind: int(counts[row]) for kind, counts in self.kinds.items() if counts[row]}
+            if more:
+                from rejoinder.evaluators.bounds import foreign
+
+                kind = foreign(self.metric.language)
+                kinds = {kind: kinds.pop(kind, 0) + more, **kinds}
+            doubtful = int(self.doubtful[row]) + more
+            if doubtful:
+                found[name] = Doubt(int(self.replies[row]), doubtful, kinds, int(self.inapplicable[row]) + more)
+        return found
+
+
+_MOST_POOLED = 50
+"""Different replies of a system whose language is told from all of them together."""
 
 
 @dataclass
 class LanguageCounter:
-    """Counts the languages of each system's replies, batch by batch."""
+    """Counts the languages of each system's replies, batch by batch.
+
+    Replies that are too short to tell one by one ("Ja, gerne.") are told together: those of one system are taken to be
+    in one language.
+    """
 
     system_names: Sequence[str]
     counts: Counter[tuple[int, str]] = field(default_factory=Counter)
     """Index of a system, code of a language -> replies."""
+    pools: list[dict[int, tuple[float, ...]]] = field(default_factory=list)
+    """For each system, the hash of a short reply -> what it says of the language; those with the lowest hashes."""
+
+    def __post_init__(self) -> None:
+        self.pools = [{} for _ in self.system_names]
 
     def add(self, batch: Batch, systems: Ints) -> None:
         """Take a batch into account; `systems` has the index of each example's system."""
-        self.counts.update(zip(systems.tolist(), languages_of(batch), strict=True))
+        from rejoinder.evaluators.bounds import languages_of
+
+        codes = languages_of(batch)
+        self.counts.update(zip(systems.tolist(), codes, strict=True))
+        for example, system, code in zip(batch.examples, systems.tolist(), codes, strict=True):
+            if code == UNKNOWN_LANGUAGE and any(map(str.isalpha, example.response)):
+                key, pool = _hash(example.response), self.pools[system]
+                if key not in pool and (len(pool) < _MOST_POOLED or key < max(pool)):
+                    self._keep(system, {key: evidence(example.response)})
+
+    def _keep(self, system: int, more: Mapping[int, tuple[float, ...]]) -> None:
+        lowest = sorted(self.pools[system] | dict(more))[:_MOST_POOLED]
+        self.pools[system] = {key: (self.pools[system] | dict(more))[key] for key in lowest}
+
+    def pooled(self) -> dict[str, str]:
+        """System -> code of the language of its short replies, where it is told from all of them together."""
+        codes = {
+            name: language_of_all([*pool.values()]) for name, pool in zip(self.system_names, self.pools, strict=True)
+        }
+        return {name: code for name, code in codes.items() if code != UNKNOWN_LANGUAGE}
 
     def state(self) -> State:
         """All counts."""
         keys = list(self.counts)
+        rows = [(system, key, values) for system, pool in enumerate(self.pools) for key, values in pool.items()]
         return {
+            "pools": np.array([(system, key) for system, key, _ in rows], np.int64).reshape(-1, 2),
+            "evidence": np.array([values for *_, values in rows], np.float64),
             "systems": np.array([system for system, _ in keys], np.int64),
             "languages": np.array([code for _, code in keys], np.str_),
             "counts": np.array([self.counts[key] for key in keys], np.int64),
@@ -189,13 +281,19 @@ class LanguageCounter:
 
     def merge(self, state: State) -> None:
         """Add the replies that another one counted."""
+        for (system, key), values in zip(state["pools"].tolist(), state["evidence"].tolist(), strict=True):
+            self._keep(system, {key: tuple(values)})
         keys = zip(state["systems"].tolist(), state["languages"].tolist(), strict=True)
         self.counts.update(dict(zip(keys, state["counts"].tolist(), strict=True)))
 
     def found(self) -> dict[str, dict[str, int]]:
         """System -> code of a language -> replies, the most frequent first."""
+        pooled, totals = self.pooled(), Counter[tuple[int, str]]()
+        for (system, code), count in self.counts.items():
+            told = pooled.get(self.system_names[system], UNKNOWN_LANGUAGE) if code == UNKNOWN_LANGUAGE else code
+            totals[system, told] += count
         found: dict[str, dict[str, int]] = {}
-        for (system, code), count in sorted(self.counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
+        for (system, code), count in sorted(totals.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
             found.setdefault(self.system_names[system], {})[code] = count
         return found
 
@@ -211,11 +309,8 @@ class RepetitionCounter:
     """Finds systems that give one and the same reply to many contexts, batch by batch."""
 
     system_names: Sequence[str]
-    pairs: list[set[tuple[int, int]]] = field(default_factory=list)
-    """For each system, the different pairs of a reply and its context, as hashes."""
-
-    def __post_init__(self) -> None:
-        self.pairs = [set() for _ in self.system_names]
+    pairs: defaultdict[int, set[tuple[int, int]]] = field(default_factory=lambda: defaultdict(set))
+    """Index of a system -> the different pairs of a reply and its context, as hashes."""
 
     def add(self, batch: Batch, systems: Ints) -> None:
         """Take a batch into account; `systems` has the index of each example's system."""
@@ -225,7 +320,7 @@ class RepetitionCounter:
 
     def state(self) -> State:
         """All pairs."""
-        rows = [(system, *pair) for system, pairs in enumerate(self.pairs) for pair in sorted(pairs)]
+        rows = [(system, *pair) for system, pairs in sorted(self.pairs.items()) for pair in sorted(pairs)]
         return {"pairs": np.array(rows, np.int64).reshape(-1, 3)}
 
     def merge(self, state: State) -> None:
@@ -236,8 +331,9 @@ class RepetitionCounter:
     def notes(self) -> list[str]:
         """One sentence for each system that gives one reply to a fifth of its contexts or more."""
         found = []
-        for name, pairs in zip(self.system_names, self.pairs, strict=True):
-            [(_, most)] = Counter(reply for reply, _ in pairs).most_common(1) or [(0, 0)]
+        for system, name in enumerate(self.system_names):
+            pairs = self.pairs[system]
+            [(_, most)] = Counter(map(itemgetter(0), pairs)).most_common(1) or [(0, 0)]
             if most >= max(_FEWEST_CONTEXTS, _LARGE_SHARE * len(pairs)):
                 whose = f" of {name}" if name else ""
                 found.append(f"one and the same reply{whose} is given to {most:,} of {len(pairs):,} contexts")

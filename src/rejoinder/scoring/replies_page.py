@@ -11,13 +11,13 @@ import numpy as np
 
 from rejoinder.data.records import LENGTH, TURNS
 from rejoinder.scoring.chosen_rows import ChosenRows, percentile_of, ranked_metrics
-from rejoinder.scoring.table import ScoreTable, in_order, length_of
-from rejoinder.scoring.table import turns_of as turns_before
+from rejoinder.scoring.table import ScoreTable, length_of, reading_order
+from rejoinder.scoring.table import turn_count as turns_before
 from rejoinder.show.document import PAGE, Section
-from rejoinder.show.html import script_json, system_badge, system_label
+from rejoinder.show.html import script_json, system_badge
 from rejoinder.show.markdown import markdown_html
-from rejoinder.show.markup import Html, decimals_of, element, joined, ordinal, own_text, printable, shown
-from rejoinder.show.text import counted
+from rejoinder.show.markup import Html, element, joined, ordinal, own_text, printable, shown_number, value_decimals
+from rejoinder.show.text import counted, system_label
 from rejoinder.types import Example
 
 Reasons = Mapping[int, Mapping[str, str]]
@@ -48,7 +48,7 @@ class _Scores:
 
     @classmethod
     def of(cls, table: ScoreTable, reasons: Reasons) -> _Scores:
-        decimals = {label: decimals_of(table[label]) for label in table.metrics}
+        decimals = {label: value_decimals(table[label]) for label in table.metrics}
         return cls(table, ranked_metrics(table), decimals, reasons)
 
 
@@ -56,7 +56,8 @@ def why_section(table: ScoreTable, examples: Examples, chosen: ChosenRows, prima
     """Replies to the same context side by side, and replies that metrics disagree on most."""
     scores = _Scores.of(table, reasons)
     parts: list[Html] = [] if examples is not None else [without_texts()]
-    lead = f"largest differences by {primary}, best reply first"
+    order = "which cannot judge them; by system" if table.doubt(primary) else "best reply first"
+    lead = f"largest differences by {primary}, {order}"
     paired_by = table.grouping.paired_by if table.grouping else ""
     pair = f"The same {paired_by}" if paired_by in ("turn", "dialogue") else "Replies that are paired"
     for differ, title, noun in (
@@ -144,14 +145,14 @@ def _card(scores: _Scores, row: int, example: Example | None) -> Html:
 
 
 def _chat(example: Example, system: str) -> Html:
-    turns = turns_of(example)
+    turns = labelled_turns(example)
     older, recent = turns[:-RECENT], turns[-RECENT:]
     reply = element("li", _speaker(system, ", reply"), _bubble(example.response, EMPTY), class_="own reply")
     thread = element("ol", *map(_turn, recent), reply, class_="thread")
     return joined([_folded(older), thread, _references(example)])
 
 
-def _folded(older: Sequence[Turn]) -> Html:
+def _folded(older: Sequence[ShownTurn]) -> Html:
     if not older:
         return Html("")
     label = element("summary", counted(len(older), "earlier turn"))
@@ -170,14 +171,14 @@ def _contrast(scores: _Scores, rows: Sequence[int], examples: Examples, primary:
 
 def _history(example: Example) -> Html:
     """The turns before a reply; older ones are collapsed."""
-    turns = turns_of(example)
+    turns = labelled_turns(example)
     return joined([_folded(turns[:-RECENT]), element("ol", *map(_turn, turns[-RECENT:]), class_="thread")])
 
 
 def _answer(scores: _Scores, row: int, example: Example | None, primary: str, *, own: bool) -> Html:
     table = scores.table
     number = int(table.system_of[row])
-    score = element("b", shown(table[primary][row], scores.decimals[primary]))
+    score = element("b", shown_number(table[primary][row], scores.decimals[primary]))
     head = element("div", system_badge(number, table.system_names[number]), score, class_="from")
     if example is None:
         return element("li", head, element("span", own_text(row_name(table, row, None)), class_="id"))
@@ -185,7 +186,7 @@ def _answer(scores: _Scores, row: int, example: Example | None, primary: str, *,
     return element("li", head, _history(example), reply, _references(example)) if own else element("li", head, reply)
 
 
-def _turn(turn: Turn) -> Html:
+def _turn(turn: ShownTurn) -> Html:
     return element("li", _speaker(turn.speaker), _bubble(turn.text, "(empty)"), class_="own" if turn.own else None)
 
 
@@ -226,7 +227,7 @@ def _chips(scores: _Scores, row: int) -> Html:
 
 def _chip(scores: _Scores, label: str, row: int) -> Html:
     column = scores.table[label]
-    number = element("b", shown(column[row], scores.decimals[label]))
+    number = element("b", shown_number(column[row], scores.decimals[label]))
     score = [element("span", own_text(label), class_="metric"), " ", number]
     better = scores.table.higher_is_better.get(label, True)
     place = percentile_of(row, column, higher_is_better=better) if label in scores.ranked else math.nan
@@ -242,7 +243,7 @@ def _chip(scores: _Scores, label: str, row: int) -> Html:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ShownTurn:
     """One utterance of a context."""
 
     speaker: str
@@ -251,15 +252,17 @@ class Turn:
     text: str
 
 
-def turns_of(example: Example) -> tuple[Turn, ...]:
+def labelled_turns(example: Example) -> tuple[ShownTurn, ...]:
     """The context's turns; without speaker labels, A and B alternate and A spoke last."""
     if example.speakers:
         owners = _owners(example.speakers)
         labelled = zip(example.speakers, owners, example.context, strict=True)
-        return tuple(Turn(speaker, own, text) for speaker, own, text in labelled)
+        return tuple(ShownTurn(speaker, own, text) for speaker, own, text in labelled)
     last = len(example.context) - 1
     alternating = [(last - place) % 2 == 1 for place in range(len(example.context))]
-    return tuple(Turn("B" if own else "A", own, text) for own, text in zip(alternating, example.context, strict=True))
+    return tuple(
+        ShownTurn("B" if own else "A", own, text) for own, text in zip(alternating, example.context, strict=True)
+    )
 
 
 def _owners(speakers: Sequence[str]) -> list[bool]:
@@ -345,7 +348,7 @@ def browse_data(
         }
         if examples is not None:
             example = examples[row]
-            turns = tuple((printable(turn.speaker), turn.own, printable(turn.text)) for turn in turns_of(example))
+            turns = tuple((printable(turn.speaker), turn.own, printable(turn.text)) for turn in labelled_turns(example))
             entry["response"] = printable(example.response)
             entry["context"] = contexts.setdefault(turns, len(contexts))
             texts = tuple(map(printable, example.references))
@@ -365,6 +368,7 @@ def browse_data(
         "sides": side_by_side(table),
         "primary": table.metrics.index(decides),
         "higher": table.higher_is_better.get(decides, True),
+        "ranks": not table.doubt(decides),
         "rows": rows,
     }
     return script_json(data, DATA_ID)
@@ -377,7 +381,7 @@ def _score(value: float) -> float | None:
 def _metric(label: str, column: np.ndarray) -> dict[str, Any]:
     known = column[np.isfinite(column)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    return {"label": printable(label), "decimals": decimals_of(column), "low": min(low, 0.0), "high": high}
+    return {"label": printable(label), "decimals": value_decimals(column), "low": min(low, 0.0), "high": high}
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +403,7 @@ def slice_filters(table: ScoreTable, examples: Examples, chosen: ChosenRows) -> 
         if examples is None or name in {one.field for one in filters}:
             continue
         found = [read(examples[row]) for row in chosen.listed]
-        values = in_order(name, set(found))
+        values = reading_order(name, set(found))
         filters.append(SliceFilter(name, tuple(values), np.array([values.index(one) for one in found]), partial=True))
     return [one for one in filters if len(one.values) > 1]
 

@@ -45,7 +45,7 @@ def read_scores(
     """
     place = Path(scores)
     folder = PartsFolder(place)
-    table = folder.read() if folder.exists else score_file.read_scores(place)
+    table = folder.read() if folder.exists else score_file.read_score_file(place)
     if replies is None:
         return table
     source = Source(replies, fields, on_error, unit=unit)

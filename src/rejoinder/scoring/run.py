@@ -36,7 +36,7 @@ from rejoinder.threads import usable_cores
 from rejoinder.types import Example, Scores
 
 if TYPE_CHECKING:
-    from rejoinder.scoring.score import Choice
+    from rejoinder.scoring.score import MetricChoice
 
 # What runs of all engines have in common: survey and choice, their settings, the metadata of their scores, and what
 # resuming depends on. Every verb that scores begins with `of`.
@@ -54,7 +54,7 @@ class ScoringRun:
     resamples: int = RESAMPLES
     quiet: bool = False
     intervals: bool = False
-    """Whether calibrated evaluators also give the intervals expected to contain the human scores."""
+    """Whether calibrated evaluators also give the intervals expected to contain the ratings."""
     notes: tuple[str, ...] = ()
     """What a reader should know about the choice of metrics."""
     keep_ids: bool = False
@@ -68,7 +68,7 @@ class ScoringRun:
 
     @classmethod
     def of(
-        cls, source: Any, wanted: Choice, seen: Survey | None = None, *, digest: bool = True, **settings: Any
+        cls, source: Any, wanted: MetricChoice, seen: Survey | None = None, *, digest: bool = True, **settings: Any
     ) -> Self:
         """The run of those of the wanted metrics that the source allows; it is surveyed, unless it was `seen` before.
 
@@ -80,7 +80,7 @@ class ScoringRun:
         chosen = wanted.served_by(seen, name)
         return cls(examples, seen, chosen.metrics, name, notes=(*chosen.notes, *seen.notes), **settings)
 
-    def meta(self, table: ScoreTable) -> dict[str, Any]:
+    def metadata(self, table: ScoreTable) -> dict[str, Any]:
         """What makes every number traceable: version, seed, signatures, data."""
         return {
             "version": __version__,
@@ -176,7 +176,7 @@ class LocalRun(ScoringRun):
             processes = processes_for(self.jobs, scorer, count, size)
             engine = InProcess(scorer) if processes == 1 else stack.enter_context(closing(Processes(scorer, processes)))
             batches = self._observed(engine, size)
-            if not self.quiet:
+            if not self.quiet and count - done >= FEWEST:
                 batches = announced(batches, scorer.ready, count - done, processes=processes)
             file = stack.enter_context(output.rows.appending()) if output is not None else None
             moving = stack.enter_context(self.bar("scoring"))
@@ -214,7 +214,7 @@ class LocalRun(ScoringRun):
             replies=self.replies,
         )
         if output is not None:
-            output.publish(self.identity(), self.meta(table), names)
+            output.publish(self.identity(), self.metadata(table), names)
         return table
 
     def _begun(self, output: ScoreFile, scores: Mapping[str, Scores], stack: ExitStack, *, resume: bool) -> int:
@@ -317,18 +317,17 @@ def batch_size(metrics: Mapping[str, Metric], seen: Survey, largest: int = BATCH
 
 def processes_for(jobs: int | None, scorer: Scorer, count: int, size: int) -> int:
     """How many processes score; 1: this one. `jobs` is what the user asked for; None: as many as pay."""
-    reason = _one_process_only(scorer)
-    if reason:
-        if jobs is not None and jobs > 1:
-            raise CallError(f"{reason}: expected jobs=1")
-        return 1
-    batches = -(-count // size)
-    if jobs is None:
+    batches, wanted = -(-count // size), jobs
+    if wanted is None:
         slow = any(map(_is_slow, scorer.metrics.values()))
         cores = usable_cores() if slow or count * len(scorer.metrics) >= FEWEST_FAST else 1
         longest = size * -(-batches // cores)  # replies of the process that has most of them
-        jobs = cores if longest < count / (cores * THREADS_USE) else 1
-    return max(1, min(jobs, batches))
+        wanted = cores if longest < count / (cores * THREADS_USE) else 1
+    if wanted > 1 and (reason := _one_process_only(scorer)):
+        if jobs is not None:
+            raise CallError(f"{reason}: expected jobs=1")
+        return 1
+    return max(1, min(wanted, batches))
 
 
 def check_shareable(scorer: Scorer) -> None:
@@ -368,7 +367,7 @@ _NOTICED = 0.2
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TimeEstimate:
     """Seconds that each metric will take for all replies."""
 
     count: int
@@ -419,13 +418,12 @@ def announced(
     first = next(batches, None)
     if first is None:
         return batches
-    if count >= FEWEST:
-        for sentence in estimate(metrics, first, count, processes=processes).sentences():
-            print(one_line(f"note: {sentence}"), file=sys.stderr)
+    for sentence in estimate(metrics, first, count, processes=processes).sentences():
+        print(one_line(f"note: {sentence}"), file=sys.stderr)
     return chain([first], batches)
 
 
-def estimate(metrics: Mapping[str, Metric], batch: Batch, count: int, *, processes: int = 1) -> Estimate:
+def estimate(metrics: Mapping[str, Metric], batch: Batch, count: int, *, processes: int = 1) -> TimeEstimate:
     """The time for `count` replies, measured on some of the batch; metrics that ask a language model are left out."""
     per_reply = {label: _seconds(metric, batch.examples) for label, metric in metrics.items() if not _asks(metric)}
     seconds = {label: count * value / processes for label, value in per_reply.items()}
@@ -435,7 +433,7 @@ def estimate(metrics: Mapping[str, Metric], batch: Batch, count: int, *, process
             other = FASTER.get(label)
             if other is not None and other not in metrics and seconds[label] > _NOTICED * sum(seconds.values()):
                 faster[label] = (other, count * _seconds(load(other), batch.examples) / processes)
-    return Estimate(count, seconds, faster)
+    return TimeEstimate(count, seconds, faster)
 
 
 def _seconds(metric: Metric, examples: Sequence[Example]) -> float:

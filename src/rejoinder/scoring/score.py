@@ -1,10 +1,10 @@
-"""The verb: which metrics, where their scores go, scoring and the table in one call."""
+"""The verb: which metrics, where their scores go, scoring and the table in one call; what judges would cost."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -34,7 +34,6 @@ from rejoinder.options import (
     verb,
 )
 from rejoinder.registry import ALIASES, build, load, metric_names, metrics_of_file
-from rejoinder.scoring.parts import PartsFolder
 from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score_file import ScoreFile
 from rejoinder.scoring.table import ScoreTable
@@ -42,6 +41,8 @@ from rejoinder.show.text import one_line
 from rejoinder.types import Unit
 
 if TYPE_CHECKING:
+    from rejoinder.judge.cost import CostPlan
+    from rejoinder.scoring.parts import PartsFolder
     from rejoinder.scoring.ray import RayRun
 
 # Choosing, scoring and the table in one call.
@@ -53,7 +54,7 @@ Engine = Literal["local", "ray"]
 @verb
 def score(
     replies: Annotated[Any, REPLIES_OPTION],
-    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
     *,
     output: Annotated[
         str | Path | None,
@@ -76,8 +77,7 @@ def score(
     intervals: Annotated[
         bool,
         Option(
-            "for calibrated evaluators, also write NAME.low and NAME.high: the interval expected to contain the human "
-            "score"
+            "for calibrated evaluators, also write NAME.low and NAME.high: the interval expected to contain the rating"
         ),
     ] = False,
     by: By = (),
@@ -93,7 +93,7 @@ def score(
     """Score replies (examples, a frame, a data set, a path) by metrics, such as ["bleu(n=2)", "rouge-l"].
 
     Without `metrics` the default set runs, as far as the data have what each metric needs. With `intervals`, calibrated
-    evaluators also give, for each reply, the interval expected to contain the human score. `fields` maps our field
+    evaluators also give, for each reply, the interval expected to contain the rating. `fields` maps our field
     names to the data's. Of a conversation the last reply is scored; with `unit="turn"` each assistant turn is, in its
     place. Replies of several files (a list of paths) that name no system have the name of their file. `by` names fields
     of the data (or length, turns), also inside others (metadata.channel): the table then also shows the replies with
@@ -110,7 +110,7 @@ def score(
     """
     with prepared(
         replies,
-        choose(metrics),
+        choose_metrics(metrics),
         output=output,
         resume=resume,
         engine=engine,
@@ -118,7 +118,7 @@ def score(
         fields=replace(FieldMap.given(fields), by=tuple(by)),
         on_error=on_error,
         max_cost=max_cost,
-        reads=named_files(metrics),
+        reads=() if output is None else named_files(metrics),
         say=lambda message: warnings.warn(message, ScoreWarning, stacklevel=5),
         digest=output is not None,
         intervals=intervals,
@@ -138,7 +138,7 @@ def score(
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """A run whose input was surveyed and whose metrics were chosen, with the place that its scores go to."""
 
     run: LocalRun | RayRun
@@ -172,7 +172,7 @@ class Prepared:
 @contextmanager
 def prepared(
     origin: Any,
-    wanted: Choice,
+    wanted: MetricChoice,
     *,
     output: str | Path | None,
     resume: bool,
@@ -186,7 +186,7 @@ def prepared(
     say: Callable[[str], object],
     option: str = "resume=True",
     **settings: Any,
-) -> Iterator[Prepared]:
+) -> Iterator[PreparedRun]:
     """Reserve the output, survey the replies and choose the metrics; during the block the run can be scored.
 
     `reads` are further files that are read, and `beside` what else is written; `option` is how the caller resumes.
@@ -198,11 +198,16 @@ def prepared(
             if engine == "ray"
             else "resuming needs an output: without a score file there is nothing to resume"
         )
-    target = None if path is None else PartsFolder(path) if engine == "ray" else ScoreFile(path)
+    target: ScoreFile | PartsFolder | None = None if path is None else ScoreFile(path)
+    if path is not None and engine == "ray":
+        from rejoinder.scoring.parts import PartsFolder
+
+        target = PartsFolder(path)
     outputs = [*([] if target is None else [target.output]), *beside]
-    given = paths_of(origin) if outputs else []
-    replies = [*given, *(file for one in given for file in files_of(one, str(one)) or [])]
-    with reserved(*outputs, reads=[*reads, *replies]):
+    read = [*reads]
+    for one in paths_of(origin) if outputs else ():
+        read += [one, *(files_of(one, str(one)) or [])]
+    with reserved(*outputs, reads=read):
         if target is not None and not resume and (left := target.interrupted) is not None:
             say(f"starting over; {left} of an interrupted run is replaced ({option} would resume it)")
         is_finished = target is not None and resume and target.is_finished
@@ -215,7 +220,7 @@ def prepared(
         else:
             run = LocalRun.of(source, wanted, by=fields.by, **settings)
         with judges_limited(run.metrics.values(), max_cost, quiet=run.quiet):
-            yield Prepared(run, source, target, is_finished, resume, say, option)
+            yield PreparedRun(run, source, target, is_finished, resume, say, option)
 
 
 # Which metrics run: all named ones; of `all` and of the default set, those whose inputs the data provide.
@@ -244,7 +249,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Choice:
+class MetricChoice:
     """Metrics under their labels, in the order of their columns."""
 
     metrics: Mapping[str, Metric]
@@ -253,15 +258,15 @@ class Choice:
     notes: tuple[str, ...] = ()
     """What was left out, and why."""
 
-    def adding(self, named: Mapping[str, Metric]) -> Choice:
+    def adding(self, named: Mapping[str, Metric]) -> MetricChoice:
         """These metrics and others; explicitly named metrics replace set members with the same label."""
         for label in named:
             if label in self.metrics.keys() - self.optional:
                 raise CallError(f"the metric {label!r} is named twice")
         kept = {label: metric for label, metric in self.metrics.items() if label not in named}
-        return Choice({**kept, **named}, self.optional - named.keys(), self.notes)
+        return MetricChoice({**kept, **named}, self.optional - named.keys(), self.notes)
 
-    def served_by(self, seen: Survey, where: str) -> Choice:
+    def served_by(self, seen: Survey, where: str) -> MetricChoice:
         """The metrics whose inputs the data provide; a NeedsError if one that was named explicitly lacks its inputs."""
         lacking: dict[tuple[str, ...], list[str]] = {}
         for label, metric in self.metrics.items():
@@ -277,16 +282,16 @@ class Choice:
             f"left out {', '.join(labels)}: no example has {' or '.join(needs)}" for needs, labels in lacking.items()
         ]
         kept = {label: metric for label, metric in self.metrics.items() if label not in left_out}
-        return Choice(kept, self.optional - left_out, (*self.notes, *notes))
+        return MetricChoice(kept, self.optional - left_out, (*self.notes, *notes))
 
 
-def choose(metrics: Metrics | Choice | None = None) -> Choice:
+def choose_metrics(metrics: Metrics | MetricChoice | None = None) -> MetricChoice:
     """The metrics of a call, before its data are read; the default set for None."""
-    if isinstance(metrics, Choice):
+    if isinstance(metrics, MetricChoice):
         return metrics
     if metrics is None:
         default = _labelled(DEFAULT_METRICS)
-        return Choice(default, frozenset(default))
+        return MetricChoice(default, frozenset(default))
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
     given: Any = metrics
@@ -294,21 +299,21 @@ def choose(metrics: Metrics | Choice | None = None) -> Choice:
         raise CallError(f"metrics must be names or metric objects, not {shortened(metrics)}")
     if isinstance(metrics, Mapping):
         chosen = {check_label(label): metric_of(given) for label, given in metrics.items()}
-        return Choice(_some(chosen))
+        return MetricChoice(_some(chosen))
     metrics = _some(list(metrics))
     specs = [spec for spec in metrics if not (isinstance(spec, str) and spec.strip() == ALL)]
     if len(specs) == len(metrics):
-        return Choice(_labelled(specs))
+        return MetricChoice(_labelled(specs))
     every = _every_metric()
     return every.adding(_labelled(specs, every.metrics))
 
 
-def metrics_given(names: Sequence[str] | None, config: str | None) -> Sequence[str] | Choice | None:
+def metrics_given(names: Sequence[str] | None, config: str | None) -> Sequence[str] | MetricChoice | None:
     """The metrics of a command line: what was given as --metric and --config; None where nothing was."""
     if config is None:
         return names
-    chosen = choose(names) if names else Choice({})
-    return chosen.adding(choose(metrics_of_file(config)).metrics)
+    chosen = choose_metrics(names) if names else MetricChoice({})
+    return chosen.adding(choose_metrics(metrics_of_file(config)).metrics)
 
 
 def check_label(label: Any) -> str:
@@ -326,7 +331,7 @@ def _some(metrics: T) -> T:
     return metrics
 
 
-def _every_metric() -> Choice:
+def _every_metric() -> MetricChoice:
     """All registered metrics, each setting once; one that cannot be built without parameters is left out."""
     found: dict[str, Metric] = {}
     notes = []
@@ -340,7 +345,7 @@ def _every_metric() -> Choice:
         if plain not in presets.values():  # bleu is bleu-4: once is enough
             found[name] = plain
         found |= presets
-    return Choice(found, frozenset(found), tuple(notes))
+    return MetricChoice(found, frozenset(found), tuple(notes))
 
 
 def _labelled(specs: Sequence[str | Metric], others: Collection[str] = ()) -> dict[str, Metric]:
@@ -375,3 +380,25 @@ def metric_of(given: Any) -> Metric:
     if not metric.is_fitted:
         raise CallError(f"{metric.name} is not trained: train it, save it, and name the folder that it was saved in")
     return metric
+
+
+@verb
+def judge_costs(
+    *replies: Annotated[Any, REPLIES_OPTION],
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
+    unit: UnitOption = "reply",
+    fields: Annotated[Fields | None, FIELDS_OPTION] = None,
+    on_error: OnError = "raise",
+) -> CostPlan:
+    """What the judges among the metrics would be sent to score all these replies; nothing is sent."""
+    from rejoinder.judge.cost import CostPlan
+    from rejoinder.judge.judge import judges_in, planned
+
+    chosen = choose_metrics(metrics)
+    examples = []
+    for each in replies:
+        with closing(Source(each, fields, on_error, unit=unit)) as source:
+            examples += list(source)
+    if not examples:
+        raise CallError("no replies: expected some that judges could be asked about")
+    return CostPlan(planned(judges_in(chosen.metrics.values()), examples))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Texts
 from rejoinder.data.contexts import Grouping
-from rejoinder.data.files import Row, rows_of_file
+from rejoinder.data.files import NumberedRow, rows_of_file
 from rejoinder.data.tables import column_for_spreadsheet, for_spreadsheet, from_spreadsheet, polars_failures
 from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.folders.outputs import (
@@ -41,7 +41,7 @@ from rejoinder.types import Example, Scores
 # A score file, as `score -o` writes it, read back into a table.
 
 
-def read_scores(path: Path) -> ScoreTable:
+def read_score_file(path: Path) -> ScoreTable:
     """The table that a score file holds, with signatures from its metadata where there are any."""
     if path.suffix not in SCORE_SUFFIXES:
         raise CallError(f"{path}: expected a score file: {', '.join(SCORE_SUFFIXES)}")
@@ -59,23 +59,23 @@ def read_scores(path: Path) -> ScoreTable:
         codes.append(systems.setdefault(system, len(systems)))
     if not ids:
         raise DataError("holds no scores: expected one row per example", file=str(path))
-    meta, lacking = metadata_of(path)
+    metadata, lacking = metadata_of(path)
     arrays = {label: np.frombuffer(column) for label, column in columns.items()}
-    return table_of(arrays, tuple(systems), np.frombuffer(codes, np.int32), meta, lacking, ids=ids)
+    return score_table_of(arrays, tuple(systems), np.frombuffer(codes, np.int32), metadata, lacking, ids=ids)
 
 
-def table_of(
+def score_table_of(
     columns: Mapping[str, Scores],
     system_names: tuple[str, ...],
     system_of: NDArray[np.int32],
-    meta: Mapping[str, Any],
+    metadata: Mapping[str, Any],
     lacking: str = "",
     *,
     ids: Sequence[str] = (),
     grouping: Grouping | None = None,
 ) -> ScoreTable:
     """The table of columns of a score file and its metadata; `lacking` says why a signature may be missing there."""
-    signatures = meta.get("signatures", {})
+    signatures = metadata.get("signatures", {})
     intervals = dict(_intervals(columns, signatures))
     bounds = {name for label in intervals for name in interval_columns(label)}
     order = [label for label in signatures if label in columns] + [
@@ -88,20 +88,20 @@ def table_of(
         system_names=system_names,
         system_of=system_of,
         ids=ids,
-        corpus=dict(_corpus(meta)),
-        ranges={label: range_of(ends) for label, ends in meta.get("ranges", {}).items() if label in columns},
-        higher_is_better=meta.get("higher_is_better", {}),
-        notes=tuple(meta.get("warnings", ())),
-        doubts=dict(doubts_of(meta)),
-        languages=meta.get("languages", {}),
+        corpus=dict(_corpus(metadata)),
+        ranges={label: range_of(ends) for label, ends in metadata.get("ranges", {}).items() if label in columns},
+        higher_is_better=metadata.get("higher_is_better", {}),
+        notes=tuple(metadata.get("warnings", ())),
+        doubts=dict(doubts_of(metadata)),
+        languages=metadata.get("languages", {}),
         grouping=grouping,
-        known_bounds=dict(_bounds(meta)),
-        seed=int(meta.get("seed", 0)),
-        resamples=int(meta.get("resamples", RESAMPLES)),
+        known_bounds=dict(_bounds(metadata)),
+        seed=int(metadata.get("seed", 0)),
+        resamples=int(metadata.get("resamples", RESAMPLES)),
     )
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def _rows(path: Path) -> Iterator[NumberedRow]:
     """The rows of the file; those of a CSV file with the texts that its cells were made from."""
     rows = rows_of_file(path, str(path))
     if path.suffix != ".csv":
@@ -162,38 +162,40 @@ def metadata_of(path: Path) -> tuple[dict[str, Any], str]:
         import polars as pl
 
         text = pl.read_parquet_metadata(path).get("rejoinder", "{}")
-        return _parsed_meta(text, str(path)), "no metadata in the file"
-    meta_file = meta_path(path)
+        return _parsed_metadata(text, str(path)), "no metadata in the file"
+    metadata_file = metadata_path(path)
     try:
-        meta = _parsed_meta(meta_file.read_text(encoding="utf-8"), str(meta_file))
+        metadata = _parsed_metadata(metadata_file.read_text(encoding="utf-8"), str(metadata_file))
     except FileNotFoundError:
         return {}, "no metadata next to the scores"
     except UnicodeDecodeError:
-        raise DataError("is not valid UTF-8: expected what `rejoinder score -o` wrote", file=str(meta_file)) from None
-    owner = owner_of_meta(path, meta)
+        raise DataError(
+            "is not valid UTF-8: expected what `rejoinder score -o` wrote", file=str(metadata_file)
+        ) from None
+    owner = owner_of_metadata(path, metadata)
     if owner != path:
-        return {}, f"{meta_file.name} belongs to {owner.name}"
-    return meta, f"{meta_file.name} does not name it"
+        return {}, f"{metadata_file.name} belongs to {owner.name}"
+    return metadata, f"{metadata_file.name} does not name it"
 
 
-def _parsed_meta(text: str, file: str) -> dict[str, Any]:
+def _parsed_metadata(text: str, file: str) -> dict[str, Any]:
     try:
-        meta = json_value(text)
+        metadata = json_value(text)
     except RepeatedKeyError as error:
         raise DataError(str(error), file=file) from None
     except ValueError:
         raise DataError("is not valid JSON: expected what `rejoinder score -o` wrote", file=file) from None
-    return checked_meta(meta, file)
+    return checked_metadata(metadata, file)
 
 
-def checked_meta(meta: Any, file: str) -> dict[str, Any]:
+def checked_metadata(metadata: Any, file: str) -> dict[str, Any]:
     """The metadata of scores; DataError where they are not what this package writes."""
-    if not isinstance(meta, dict):
+    if not isinstance(metadata, dict):
         raise DataError("expected one object, as `rejoinder score -o` wrote it", file=file)
     for key, (expected, holds) in _META_FIELDS.items():
-        if key in meta and not holds(meta[key]):
+        if key in metadata and not holds(metadata[key]):
             raise DataError(f"expected {expected}, as `rejoinder score -o` wrote it", file=file, field=key)
-    return meta
+    return metadata
 
 
 def _is_whole(value: Any, least: int, most: int) -> bool:
@@ -269,25 +271,25 @@ def range_of(ends: list[float | None]) -> tuple[float, float]:
     return (-np.inf if low is None else low, np.inf if high is None else high)
 
 
-def _bounds(meta: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, tuple[float, float]]]]:
+def _bounds(metadata: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, tuple[float, float]]]]:
     """The intervals of the means, which resampled contexts that a score file does not contain."""
-    for label, systems in meta.get("summary", {}).items():
+    for label, systems in metadata.get("summary", {}).items():
         ends = {system: (cell.get("low"), cell.get("high")) for system, cell in systems.items()}
         known = {system: bounds for system, bounds in ends.items() if None not in bounds}
         if known:
             yield label, known
 
 
-def _corpus(meta: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
-    for label, systems in meta.get("summary", {}).items():
+def _corpus(metadata: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
+    for label, systems in metadata.get("summary", {}).items():
         known = {system: cell["corpus"] for system, cell in systems.items() if cell.get("corpus") is not None}
         if known:
             yield label, known
 
 
-def doubts_of(meta: Mapping[str, Any]) -> Iterator[tuple[str, Doubts]]:
+def doubts_of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Doubts]]:
     """Metric -> the doubts about its scores that checked metadata have."""
-    for label, systems in meta.get("doubts", {}).items():
+    for label, systems in metadata.get("doubts", {}).items():
         found = {
             name: Doubt(told["replies"], told["doubtful"], told["kinds"], told.get("not_applicable", 0))
             for name, told in systems.items()
@@ -295,7 +297,7 @@ def doubts_of(meta: Mapping[str, Any]) -> Iterator[tuple[str, Doubts]]:
         yield label, found
 
 
-# Score files: one row per example, and meta data that make every number traceable.
+# Score files: one row per example, and metadata that make every number traceable.
 
 
 SCORE_SUFFIXES = (".jsonl", ".csv", ".parquet")
@@ -309,26 +311,29 @@ def score_output(path: Path) -> Output:
         unfinished.check()
         _check_meta(path)
 
-    shared = () if path.suffix == ".parquet" else (meta_path(path),)
+    shared = () if path.suffix == ".parquet" else (metadata_path(path),)
     return Output(path, SCORE_SUFFIXES, (unfinished.rows, unfinished.state), shared, check)
 
 
 def _check_meta(path: Path) -> None:
-    """Raise a CallError if the file for meta data was not written by this program, or belongs to other scores."""
-    meta_file = meta_path(path)
-    if path.suffix == ".parquet" or not os.path.lexists(meta_file):
+    """Raise a CallError if the file for metadata was not written by this program, or belongs to other scores."""
+    metadata_file = metadata_path(path)
+    if path.suffix == ".parquet" or not os.path.lexists(metadata_file):
         return
     try:
-        meta = json.loads(meta_file.read_text(encoding="utf-8"))
+        metadata = json.loads(metadata_file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        meta = None
-    if not isinstance(meta, dict) or not isinstance(meta.get("signatures"), dict):
+        metadata = None
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("signatures"), dict):
         raise CallError(
-            f"{meta_file} is not the meta data of scores, but {path} would need it for its own: expected another name"
+            f"{metadata_file} is not the metadata of scores, but {path} would need it for its own: expected another "
+            "name"
         )
-    owner = owner_of_meta(path, meta)
+    owner = owner_of_metadata(path, metadata)
     if owner != path and owner.exists():
-        raise CallError(f"{meta_file} belongs to {owner}: expected another name than {path}, not only another suffix")
+        raise CallError(
+            f"{metadata_file} belongs to {owner}: expected another name than {path}, not only another suffix"
+        )
 
 
 def score_row(example_id: str, system: str, scores: Mapping[str, float]) -> str:
@@ -337,24 +342,24 @@ def score_row(example_id: str, system: str, scores: Mapping[str, float]) -> str:
     return json.dumps({"id": example_id, "system": system, "scores": known}, ensure_ascii=False) + "\n"
 
 
-def meta_path(scores: Path) -> Path:
+def metadata_path(scores: Path) -> Path:
     """Where signatures, seed and version go: scores.jsonl -> scores.meta.json."""
     return scores.with_suffix(".meta.json")
 
 
-def owner_of_meta(scores: Path, meta: Mapping[str, Any]) -> Path:
-    """The score file that the meta data belong to: scores.csv and scores.jsonl share one meta data file.
+def owner_of_metadata(scores: Path, metadata: Mapping[str, Any]) -> Path:
+    """The score file that the metadata belong to: scores.csv and scores.jsonl share one metadata file.
 
-    Only the suffix is compared, since scores and meta data may have been renamed together.
+    Only the suffix is compared, since scores and metadata may have been renamed together.
     """
-    name = meta.get("scores")
+    name = metadata.get("scores")
     return scores.with_suffix(Path(name).suffix) if isinstance(name, str) else scores
 
 
-def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Sequence[str]) -> None:
-    """Convert finished JSON lines to the target's format and move them into place with their meta data."""
+def publish_scores(rows: Path, target: Path, metadata: Mapping[str, Any], labels: Sequence[str]) -> None:
+    """Convert finished JSON lines to the target's format and move them into place with their metadata."""
     if target.suffix == ".jsonl":
-        _publish_with_meta(rows, target, meta)
+        _publish_with_metadata(rows, target, metadata)
         return
     import polars as pl
 
@@ -364,25 +369,25 @@ def publish_scores(rows: Path, target: Path, meta: Mapping[str, Any], labels: Se
     frame = pl.scan_ndjson(glob.escape(str(rows)), schema=schema)
     if target.suffix == ".parquet":
         with replacing_file(target) as temporary:
-            frame.sink_parquet(temporary, metadata={"rejoinder": json.dumps(meta, ensure_ascii=False)})
+            frame.sink_parquet(temporary, metadata={"rejoinder": json.dumps(metadata, ensure_ascii=False)})
     else:
         columns = {label: for_spreadsheet(label) for label in labels}
         texts = [column_for_spreadsheet("id"), column_for_spreadsheet("system")]
         with temporary_beside(target) as temporary:
             frame.with_columns(texts).unnest("scores").rename(columns).sink_csv(temporary)
-            _publish_with_meta(temporary, target, meta)
+            _publish_with_metadata(temporary, target, metadata)
     rows.unlink()
 
 
-def _publish_with_meta(finished: Path, target: Path, meta: Mapping[str, Any]) -> None:
-    """Delete the old meta data, then move the scores, then the new meta data: an interruption leaves scores without
-    meta data, never scores with those of another run."""
+def _publish_with_metadata(finished: Path, target: Path, metadata: Mapping[str, Any]) -> None:
+    """Delete the old metadata, then move the scores, then the new metadata: an interruption leaves scores without
+    metadata, never scores with those of another run."""
     _check_meta(target)  # again: the run may have taken hours
-    about = {"scores": target.name, "content": content_digest(finished), **meta}
-    with replacing(meta_path(target)) as file:
+    about = {"scores": target.name, "content": content_digest(finished), **metadata}
+    with replacing(metadata_path(target)) as file:
         file.write(json.dumps(about, indent=2, ensure_ascii=False) + "\n")
         file.flush()
-        meta_path(target).unlink(missing_ok=True)
+        metadata_path(target).unlink(missing_ok=True)
         finished.replace(target)
 
 
@@ -422,17 +427,17 @@ class ScoreFile:
     def check_finished(self, run: Mapping[str, Any]) -> None:
         """Raise an error unless the finished scores are those of this run, whole and unchanged."""
         with polars_failures(str(self.path), f"is damaged: {START_OVER}"):
-            meta, lacking = metadata_of(self.path)
-        check_finished(self.path, meta, run, lacking if not meta else "")
+            metadata, lacking = metadata_of(self.path)
+        check_finished(self.path, metadata, run, lacking if not metadata else "")
 
     def read(self) -> ScoreTable:
         """The finished scores."""
-        return read_scores(self.path)
+        return read_score_file(self.path)
 
-    def publish(self, run: Mapping[str, Any], meta: Mapping[str, Any], columns: Sequence[str]) -> None:
+    def publish(self, run: Mapping[str, Any], metadata: Mapping[str, Any], columns: Sequence[str]) -> None:
         """Move the rows of a run, which is finished, to where the scores go."""
         self.rows.write_state({**run, **_MOVED})
-        publish_scores(self.rows.rows, self.path, meta, columns)
+        publish_scores(self.rows.rows, self.path, metadata, columns)
         self.rows.discard()
 
     def restore(self, run: Mapping[str, Any], columns: Mapping[str, Scores], count: int) -> int:
@@ -467,7 +472,7 @@ def lacks_only_metadata(target: Path) -> bool:
     unfinished = UnfinishedRows(target)
     state = unfinished.read_state() or {}
     is_moved = target.suffix == ".jsonl" and _MOVED.items() <= state.items() and not unfinished.rows.exists()
-    return is_moved and target.is_file() and not meta_path(target).exists()
+    return is_moved and target.is_file() and not metadata_path(target).exists()
 
 
 def score_rows(examples: Sequence[Example], columns: Mapping[str, Scores]) -> Iterable[str]:

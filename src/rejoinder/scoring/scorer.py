@@ -28,7 +28,7 @@ class Scorer:
     metrics: Mapping[str, Metric]
     system_names: tuple[str, ...]
     intervals: bool = False
-    """Whether calibrated evaluators also give the intervals expected to contain the human scores."""
+    """Whether calibrated evaluators also give the intervals expected to contain the ratings."""
     advance: Callable[[float], None] | None = None
     """Called while a batch is scored, with the number of replies that the work done since the last call amounts to."""
     blank: int = 0
@@ -39,9 +39,6 @@ class Scorer:
         self._observers: dict[str, Observer] = {}
         self._watchers: dict[str, Watcher] = {}
         self._doubts: dict[str, DoubtCounter] = {}
-        # Only beside metrics that ask for it: finding the language takes longer than comparing words.
-        asked = any(metric.knows_limits for metric in self.metrics.values())
-        self._languages = LanguageCounter(self.system_names) if asked else None
         self._repetition = RepetitionCounter(self.system_names)
         self._bounded: list[str] = []
         self.columns: tuple[str, ...] = ()
@@ -53,7 +50,8 @@ class Scorer:
                 self._observers[label] = observer
             if (watcher := metric.watcher()) is not None:
                 self._watchers[label] = watcher
-            self._doubts[label] = DoubtCounter(metric, self.system_names)
+            if metric.knows_limits:
+                self._doubts[label] = DoubtCounter(metric, self.system_names)
             for system in self.system_names:
                 if (counter := metric.counter()) is not None:
                     self.counters[label, system] = counter
@@ -63,6 +61,8 @@ class Scorer:
             if self.intervals and metric.gives_intervals:
                 self._bounded.append(label)
                 self.columns += interval_columns(label)
+        # Only beside metrics that ask for it: finding the language takes longer than comparing words.
+        self._languages = LanguageCounter(self.system_names) if self._doubts else None
         if self.intervals and not self._bounded:
             raise CallError(
                 "intervals: none of the metrics gives any; `rejoinder calibrate` makes an evaluator give them"
@@ -171,6 +171,7 @@ class Scorer:
         """
         scores = {label: columns[label] for label in self.metrics}
         bounds = {label: interval_columns(label) for label in self._bounded}
+        pooled = {} if self._languages is None else self._languages.pooled()
         corpus: dict[str, dict[str, float]] = {}
         for (label, system), counter in self.counters.items():
             corpus.setdefault(label, {})[system] = counter.value()
@@ -184,7 +185,7 @@ class Scorer:
             higher_is_better={label: metric.higher_is_better for label, metric in self.metrics.items()},
             intervals={label: (columns[low], columns[high]) for label, (low, high) in bounds.items()},
             notes=(*notes, *self._notes(scores)),
-            doubts={label: found for label, counter in self._doubts.items() if (found := counter.found())},
+            doubts={label: found for label, counter in self._doubts.items() if (found := counter.found(pooled))},
             languages={} if self._languages is None else self._languages.found(),
             reasoning=self.reasoning,
             **about,

@@ -16,14 +16,13 @@ from rejoinder.arrays import Ints
 from rejoinder.data.contexts import Grouping
 from rejoinder.data.records import LENGTH, TURNS
 from rejoinder.data.replay import Replay
+from rejoinder.data.source import in_batches
 from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
-from rejoinder.scoring.reliability import REMEDY, Doubts, reason
-from rejoinder.show.document import Document, Result
-from rejoinder.show.figures import HistogramPanel, IntervalPanel
+from rejoinder.scoring.reliability import OTHER_METRICS, Doubts, reason
+from rejoinder.show.document import Block, Column, Document, Made, Result, Say, SystemName, Table
 from rejoinder.show.markup import decimals_for
-from rejoinder.show.plots import Figure
 from rejoinder.show.text import number_text
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_intervals
@@ -32,6 +31,9 @@ from rejoinder.types import Example, Scores
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from rejoinder.show.figures import HistogramPanel, IntervalPanel
+    from rejoinder.show.plots import Figure
 
 # The scores of many examples by several metrics: the result of `score`, and the input of comparisons and reports.
 
@@ -48,12 +50,16 @@ CAUTION = (
 NOT_QUALITIES = frozenset({"specificity"})
 """Metrics of a limited range whose higher scores are not better: typos are rare words, too."""
 
+MOST_PLOTTED = 12
+"""Systems in the figure at the top of a page; all are in the tables."""
+_NOT_PAGE: tuple[Any, ...] = ("text", "markdown", "latex")
+
 PLOTS = ("means", "histogram")
 """The kinds of figure that a table of scores can draw."""
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class SystemMean:
     """One metric over one system's replies."""
 
     mean: float
@@ -66,6 +72,11 @@ class Summary:
     corpus: float
     """The metric's corpus-level score; the mean where it defines none."""
     signature: str
+
+    @property
+    def interval(self) -> Interval:
+        """The mean with its interval."""
+        return Interval(self.mean, self.low, self.high)
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,7 +95,7 @@ class ScoreTable(Result):
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     higher_is_better: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, tuple[Scores, Scores]] = field(default_factory=dict)
-    """Metric label -> lower and upper bounds expected to contain the human score of each example, where asked for."""
+    """Metric label -> lower and upper bounds expected to contain the rating of each example, where asked for."""
     notes: tuple[str, ...] = ()
     """What a reader should know: metrics left out, empty replies, replies that could not be scored."""
     doubts: Mapping[str, Doubts] = field(default_factory=dict)
@@ -125,6 +136,27 @@ class ScoreTable(Result):
         """The labels of the metrics, in the order of their columns."""
         return tuple(self.scores)
 
+    def failures(self, lowest: Mapping[str, float]) -> list[str]:
+        """One sentence for each system whose mean is below the lowest one of a metric: {"default": 3.2}.
+
+        A metric that cannot judge the replies fails nothing: see `undecided`.
+        """
+        check_lowest_means(lowest, self.higher_is_better)
+        found = []
+        for metric in (each for each in lowest if not self.doubt(each)):
+            for system, cell in self.summary()[metric].items():
+                whose = f" of {system}" if system else ""
+                if math.isnan(cell.mean):
+                    found.append(f"{metric}{whose} is unknown: no reply could be scored")
+                elif cell.mean < lowest[metric]:
+                    mean = f"{number_text(cell.mean)} [{number_text(cell.low)}, {number_text(cell.high)}]"
+                    found.append(f"{metric}{whose} is {mean}, below {lowest[metric]:g}")
+        return found
+
+    def undecided(self, metrics: Iterable[str]) -> list[str]:
+        """One sentence for each of these metrics that cannot judge the replies, with the remedy."""
+        return [f"{doubt}. What to do: {OTHER_METRICS}" for doubt in map(self.doubt, metrics) if doubt]
+
     def rows_of(self, system: str) -> NDArray[np.int64]:
         """The rows of one system."""
         if system not in self.system_names:
@@ -164,16 +196,15 @@ class ScoreTable(Result):
         return math.isfinite(self.ranges.get(label, (0.0, 1.0))[1]) and self.family_of(label) not in NOT_QUALITIES
 
     @cached_property
-    def _summary(self) -> dict[str, dict[str, Summary]]:
-        summary: dict[str, dict[str, Summary]] = {label: {} for label in self.scores}
+    def _summary(self) -> dict[str, dict[str, SystemMean]]:
+        summary: dict[str, dict[str, SystemMean]] = {label: {} for label in self.scores}
         for system in self.system_names:
-            rows = self.rows_of(system)
-            for label, column, interval in self._intervals(rows):
+            for label, column, interval in self._intervals(self.rows_of(system)):
                 known = column[~np.isnan(column)]
                 # A mean cannot lie outside the metric's range.
                 bounds = interval.within(self.ranges.get(label, (-np.inf, np.inf)))
                 low, high = self.known_bounds.get(label, {}).get(system, (bounds.low, bounds.high))
-                summary[label][system] = Summary(
+                summary[label][system] = SystemMean(
                     mean=interval.estimate,
                     low=low,
                     high=high,
@@ -188,11 +219,9 @@ class ScoreTable(Result):
         """Metric, its scores of some rows, and their mean with its interval."""
         groups = self.grouping.clusters[rows] if self.grouping else None
         # Where the rows are many, one metric at a time: the resamples of all are the same.
-        labels = list(self.scores)
-        size = len(labels) if len(rows) < _MANY_ROWS else 1
-        for some in (labels[start : start + size] for start in range(0, len(labels), size)):
+        for some in in_batches(self.scores, len(self.scores) if len(rows) < _MANY_ROWS else 1):
             matrix = np.stack([self.scores[label][rows] for label in some], axis=1)
-            limits = [self.limits(label) for label in some]
+            limits = [*map(self.limits, some)]
             intervals = mean_intervals(matrix, groups, self.resamples, seed=self.seed, limits=limits)
             yield from zip(some, matrix.T, intervals, strict=True)
 
@@ -215,9 +244,10 @@ class ScoreTable(Result):
         """Why nothing is decided by a metric for these systems (all, unless named), as a clause; "" if it can be."""
         if self.allows_doubt:
             return ""
-        return reason(label, self.doubts.get(label, {}), self.system_names if systems is None else systems)
+        named = self.system_names if systems is None else systems
+        return reason(label, self.doubts.get(label, {}), named, self.languages)
 
-    def summary(self) -> dict[str, dict[str, Summary]]:
+    def summary(self) -> dict[str, dict[str, SystemMean]]:
         """Metric -> system -> mean with its 95 % interval, number of scored replies, signature."""
         return self._summary
 
@@ -273,9 +303,11 @@ class ScoreTable(Result):
 
     def means_panel(self, metric: str, systems: Sequence[str] | None = None) -> IntervalPanel:
         """The mean of each system with its 95 % interval, in the given order."""
+        from rejoinder.show.figures import IntervalPanel
+
         named = self.system_names if systems is None else systems
         cells = self.summary()[metric]
-        rows = [(name or "replies", Interval(cells[name].mean, cells[name].low, cells[name].high)) for name in named]
+        rows = [(name or "replies", cells[name].interval) for name in named]
         colours = tuple(self.system_names.index(name) for name in named)
         lower = "" if self.higher_is_better.get(metric, True) else ", lower is better"
         title = f"Mean {metric} with 95 % intervals{lower}"
@@ -283,6 +315,8 @@ class ScoreTable(Result):
 
     def histogram_panel(self, metric: str) -> HistogramPanel:
         """The distribution of the scores of each system."""
+        from rejoinder.show.figures import HistogramPanel
+
         column = self[metric]
         groups = tuple((name or "replies", column[self.rows_of(name)]) for name in self.system_names)
         return HistogramPanel(f"Distribution of {metric}", groups)
@@ -292,6 +326,8 @@ class ScoreTable(Result):
 
         The figure is that of the report. A notebook shows it; `save` writes it to an SVG file.
         """
+        from rejoinder.show.plots import Figure
+
         if not self.metrics:
             raise CallError("a figure needs the scores of at least one metric")
         label = self.metrics[0] if metric is None else metric
@@ -302,10 +338,61 @@ class ScoreTable(Result):
         return Figure.of(panel.title, [panel])
 
     def document(self) -> Document:
-        """One row per metric, one column per system: the mean with its 95 % interval; slices; single replies."""
-        from rejoinder.scoring.page import table_document
+        """One row per metric, one column per system: the mean with its 95 % interval; slices; single replies.
 
-        return table_document(self)
+        As a page, that of several systems is their comparison.
+        """
+        systems = [
+            Column(SystemName(name or "replies", number), digits=3) for number, name in enumerate(self.system_names)
+        ]
+        rows = [[label, *(cell.interval for cell in cells.values())] for label, cells in self.summary().items()]
+        blocks: list[Block] = [Table(["metric", *systems], rows, only=_NOT_PAGE)]
+        if self.resampled != "reply":
+            found_by = f" ({self.grouping.found_by})" if self.grouping and self.grouping.found_by else ""
+            said = f"Every reply counts equally; intervals resample {self.resampled}s{found_by}, not replies."
+            blocks.append(Say([said], fit=False, tight=True))
+        blocks += self._slice_tables()
+        return Document(
+            "Reply scores",
+            [Made(self._page_answer), *blocks, Made(self._page_blocks)] if self.metrics else blocks,
+            question="How good are the replies?",
+            counts=self.counts,
+            signatures=self.signatures,
+            seed=self.seed,
+            resamples=self.resamples,
+        )
+
+    @property
+    def counts(self) -> list[tuple[int, str, str]]:
+        """How many replies, systems and metrics there are, each with its noun."""
+        return [
+            (len(self), "reply", "replies"),
+            (len(self.system_names), "system", "systems"),
+            (len(self.metrics), "metric", "metrics"),
+        ]
+
+    def _slice_tables(self) -> Iterator[Table]:
+        """One row per value of a field and system, one column per metric."""
+        for slices in self.slices:
+            rows = [
+                [value, SystemName(name or "replies", number), len(part.rows_of(name))]
+                + [part.summary()[label][name].interval for label in self.metrics]
+                for value, part in self.sliced(slices).items()
+                for number, name in enumerate(self.system_names)
+                if len(part.rows_of(name))
+            ]
+            columns = [slices.field, "system", "n", *(Column(label, digits=3) for label in self.metrics)]
+            yield Table(columns, rows, note=CAUTION.format(count=len(rows)), left=3)
+
+    def _page_answer(self) -> Sequence[Block]:
+        from rejoinder.scoring.page import answer
+
+        return [answer(self, DecidingMetric.of(self, None, ()).metric)]
+
+    def _page_blocks(self) -> Sequence[Block]:
+        from rejoinder.scoring.page import page_blocks
+
+        return page_blocks(self, DecidingMetric.of(self, None, ()).metric)
 
     def without_texts(self) -> ScoreTable:
         """The same table, whose report has no texts."""
@@ -342,53 +429,27 @@ def _json_value(value: Any) -> Any:
 # Lowest acceptable means: `default=3.2` fails a run in which a system's mean is below 3.2.
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """The lowest mean of a metric that passes."""
-
-    metric: str
-    lowest: float
-
-    @classmethod
-    def parse(cls, text: str) -> Threshold:
-        """The threshold in text such as "default=3.2"; a name may contain = itself, as in "bleu(n=2)=0.1"."""
+def lowest_means(texts: Iterable[str]) -> dict[str, float]:
+    """Metric -> the lowest mean that passes, as in "default=3.2"; a name may contain = itself: "bleu(n=2)=0.1"."""
+    lowest = {}
+    for text in texts:
         name, _, value = text.rpartition("=")
         try:
-            lowest = float(value)
+            lowest[name.strip()] = float(value)
         except ValueError:
-            lowest = math.nan
-        if not name.strip() or not math.isfinite(lowest):
+            lowest[name.strip()] = math.nan
+        if not name.strip() or not math.isfinite(lowest[name.strip()]):
             raise CallError(f"a threshold must be NAME=NUMBER, such as default=3.2, not {shortened(text)}")
-        return cls(name.strip(), lowest)
-
-    def check_metric(self, metrics: Mapping[str, Metric]) -> None:
-        """Raise a CallError where the metric is not among those that run, or lower scores of it are better."""
-        if self.metric not in metrics:
-            raise UnknownNameError("metric of the threshold", self.metric, metrics)
-        if not metrics[self.metric].higher_is_better:
-            raise CallError(f"lower scores of {self.metric} are better: expected a metric of which higher ones are")
-
-    def failures(self, table: ScoreTable) -> Iterator[str]:
-        """One sentence per system whose mean is below the threshold, or unknown."""
-        for system, cell in table.summary()[self.metric].items():
-            whose = f" of {system}" if system else ""
-            if math.isnan(cell.mean):
-                yield f"{self.metric}{whose} is unknown: no reply could be scored"
-            elif cell.mean < self.lowest:
-                found = f"{number_text(cell.mean)} [{number_text(cell.low)}, {number_text(cell.high)}]"
-                yield f"{self.metric}{whose} is {found}, below {self.lowest:g}"
+    return lowest
 
 
-def undecided(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
-    """One sentence for each threshold whose metric cannot judge the replies."""
-    doubts = (table.doubt(threshold.metric) for threshold in thresholds)
-    return [f"{doubt}. {REMEDY}" for doubt in doubts if doubt]
-
-
-def failures(thresholds: Iterable[Threshold], table: ScoreTable) -> list[str]:
-    """One sentence for each system and threshold that fails, of the metrics that can judge the replies."""
-    able = (threshold for threshold in thresholds if not table.doubt(threshold.metric))
-    return [failure for threshold in able for failure in threshold.failures(table)]
+def check_lowest_means(lowest: Iterable[str], higher_is_better: Mapping[str, bool]) -> None:
+    """Raise a CallError where a metric is not among those that run, or lower scores of it are better."""
+    for metric in lowest:
+        if metric not in higher_is_better:
+            raise UnknownNameError("metric of the threshold", metric, higher_is_better)
+        if not higher_is_better[metric]:
+            raise CallError(f"lower scores of {metric} are better: expected a metric of which higher ones are")
 
 
 # Slices of the replies: those with one value of a field, of a length, or with a number of turns before them.
@@ -420,7 +481,9 @@ class SliceFinder:
     _values: list[dict[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._codes, self._values = [[] for _ in self.fields], [{} for _ in self.fields]
+        for _ in self.fields:
+            self._codes.append([])
+            self._values.append({})
 
     def add(self, examples: Iterable[Example]) -> None:
         """Take examples into account."""
@@ -456,7 +519,7 @@ def slice_of(example: Example, name: str, place: int) -> str:
     given = example.slices[place] if place < len(example.slices) else ""
     if given:
         return given
-    return length_of(example) if name == LENGTH else turns_of(example) if name == TURNS else MISSING
+    return length_of(example) if name == LENGTH else turn_count(example) if name == TURNS else MISSING
 
 
 def length_of(example: Example) -> str:
@@ -465,13 +528,13 @@ def length_of(example: Example) -> str:
     return next((name for most, name in _LENGTHS if words <= most), "over 40 words")
 
 
-def turns_of(example: Example) -> str:
+def turn_count(example: Example) -> str:
     """How many utterances the context has."""
     turns = len(example.context)
     return f"{turns}" if turns < _MOST_TURNS else f"{_MOST_TURNS} or more"
 
 
-def in_order(name: str, values: Iterable[str]) -> list[str]:
+def reading_order(name: str, values: Iterable[str]) -> list[str]:
     """The values as a reader expects them: lengths by size, others by alphabet, the missing one last."""
     lengths = [label for _, label in _LENGTHS]
     if name == LENGTH:
@@ -480,21 +543,21 @@ def in_order(name: str, values: Iterable[str]) -> list[str]:
 
 
 def _ordered(name: str, values: dict[str, int], codes: Sequence[int]) -> Slices:
-    order = in_order(name, values)
+    order = reading_order(name, values)
     place = np.empty(len(order), np.int64)
     place[[values[value] for value in order]] = np.arange(len(order))
     return Slices(name, tuple(order), place[np.array(codes, np.int64)])
 
 
 @dataclass(frozen=True, slots=True)
-class Primary:
+class DecidingMetric:
     """The metric that decides, and why it was chosen."""
 
     metric: str
     reason: str
 
     @classmethod
-    def of(cls, table: ScoreTable, wanted: str | None, named: Sequence[str]) -> Primary:
+    def of(cls, table: ScoreTable, wanted: str | None, named: Sequence[str]) -> DecidingMetric:
         """The metric that was wanted; else the first named one, else `default`, else the first that can be used."""
         if wanted is not None:
             if wanted not in table.metrics:

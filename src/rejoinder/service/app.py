@@ -25,12 +25,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rejoinder._version import __version__
 from rejoinder.errors import CallError, RejoinderError
 from rejoinder.metrics.base import Metric
-from rejoinder.registry import SHIPPED
+from rejoinder.registry import SHIPPED_EVALUATORS
 from rejoinder.service.batcher import Batcher, QueueFullError
 from rejoinder.service.bodies import (
     ComparisonRequest,
+    RequestTooLargeError,
     SystemReplies,
-    TooLargeError,
     TooSlowError,
     body_of,
     example_of_body,
@@ -38,7 +38,7 @@ from rejoinder.service.bodies import (
 )
 from rejoinder.service.description import OPERATIONS, document
 from rejoinder.service.limits import Limits
-from rejoinder.service.why import COST, LONGEST, explained
+from rejoinder.service.why import COST, LONGEST, explained_reply
 
 # The application: what each route does. The routes themselves are in `description`.
 #
@@ -56,14 +56,14 @@ class NoAccessError(RejoinderError):
 _STATUS: dict[type[Exception], int] = {
     NoAccessError: 401,
     TooSlowError: 408,
-    TooLargeError: 413,
+    RequestTooLargeError: 413,
     QueueFullError: 429,
     TimeoutError: 503,
     RejoinderError: 400,
 }
 
 
-def make_app(
+def scoring_app(
     metrics: Mapping[str, Metric],
     limits: Limits | None = None,
     token: str | None = None,
@@ -111,16 +111,18 @@ class _Service:
                 yield
 
     async def score(self, request: Request) -> Response:
-        """The scores of one example, or of a list of them; null where a metric cannot score."""
+        """The scores of one example, or of a list of them; null where a metric cannot score. Of metrics that know their
+        limits, also whether they can be relied on."""
         self._check_token(request)
         examples = examples_of(await body_of(request, self.limits), self.limits)
         request.state.replies = len(examples)
-        columns = await self.batcher.score(examples)
+        found = await self.batcher.score(examples)
         rows = [
             {
                 "id": example.id,
                 **({"system": example.system} if example.system else {}),
-                "scores": {label: _plain(column[row]) for label, column in columns.items()},
+                "scores": {label: _plain(column[row]) for label, column in found.columns.items()},
+                "reliability": {label: each[row].to_dict() for label, each in found.reliability.items()},
             }
             for row, example in enumerate(examples)
         ]
@@ -137,9 +139,9 @@ class _Service:
         self.comparing += 1
         try:
             async with asyncio.timeout(self.limits.seconds):
-                columns = await self.batcher.score(replies.examples)
+                scored = await self.batcher.score(replies.examples)
                 loop = asyncio.get_running_loop()
-                found = await loop.run_in_executor(self.statistics, replies.compared, columns)
+                found = await loop.run_in_executor(self.statistics, replies.compared, scored)
         finally:
             self.comparing -= 1
         return JSONResponse(found)
@@ -149,14 +151,14 @@ class _Service:
         self._check_token(request)
         example = example_of_body(await body_of(request, self.limits), LONGEST)
         request.state.replies = 1
-        return JSONResponse(await self.batcher.run(lambda: explained(example, self.batcher.metrics), COST))
+        return JSONResponse(await self.batcher.run(lambda: explained_reply(example, self.batcher.metrics), COST))
 
     async def metrics_list(self, request: Request) -> Response:
         """The metrics that are served."""
         self._check_token(request)
         told = {
             label: {
-                "measures": SHIPPED.get(label, metric.measures),
+                "measures": SHIPPED_EVALUATORS.get(label, metric.measures),
                 "needs": sorted(metric.needs),
                 "range": [_plain(end) for end in metric.range],
                 "higher_is_better": metric.higher_is_better,

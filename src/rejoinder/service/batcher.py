@@ -22,12 +22,31 @@ from rejoinder.errors import RejoinderError
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import JUDGES
+from rejoinder.scoring.reliability import Reliability, reply_reliability
 from rejoinder.scoring.scorer import finite
 from rejoinder.service.limits import Limits
 from rejoinder.types import Example, Scores
 
 T = TypeVar("T")
-Columns = dict[str, list[float]]
+ScoreColumns = dict[str, list[float]]
+
+
+@dataclass
+class Scored:
+    """The scores of some replies, and how far they can be relied on."""
+
+    columns: ScoreColumns = field(default_factory=dict)
+    """Label -> one score per reply."""
+    reliability: dict[str, list[Reliability]] = field(default_factory=dict)
+    """Label -> one entry per reply, of the metrics that know their limits."""
+
+    def add(self, columns: Mapping[str, list[float]], found: Mapping[str, list[Reliability]], rows: slice) -> None:
+        """Take some rows of a batch."""
+        for label, column in columns.items():
+            self.columns.setdefault(label, []).extend(column[rows])
+        for label, each in found.items():
+            self.reliability.setdefault(label, []).extend(each[rows])
+
 
 _LONGEST_RETRY = 60
 
@@ -48,7 +67,7 @@ class _Request:
     result: asyncio.Future[Any]
     examples: Sequence[Example] = ()
     work: Callable[[], Any] | None = None
-    columns: Columns = field(default_factory=dict)
+    scored: Scored = field(default_factory=Scored)
     """The scores of the replies that have them."""
     taken: int = 0
     """Replies that have been scored, or are in the batch that is being scored."""
@@ -87,9 +106,9 @@ class Batcher:
         await self._work
         self._thread.shutdown()
 
-    async def score(self, examples: Sequence[Example]) -> Columns:
-        """Label -> one score per example; a QueueFullError where too many wait, a TimeoutError where it takes long."""
-        found: Columns = await self._result(_Request(self._loop.create_future(), examples), len(examples))
+    async def score(self, examples: Sequence[Example]) -> Scored:
+        """One score per example and metric; a QueueFullError if too many wait, a TimeoutError if it takes long."""
+        found: Scored = await self._result(_Request(self._loop.create_future(), examples), len(examples))
         return found
 
     async def run(self, work: Callable[[], T], cost: int) -> T:
@@ -132,15 +151,15 @@ class Batcher:
             with contextlib.suppress(RuntimeError):  # the loop was stopped by force: nobody waits for the answers
                 self._loop.call_soon_threadsafe(_deliver, answers)
 
-    def _next(self) -> list[Part]:
+    def _next(self) -> list[BatchPart]:
         """The replies to score together, or one request whose work is done alone; none where the service closes."""
         with self._arrived:
             while not (taken := self._taken()) and not self._closing:
                 self._arrived.wait()
         return taken
 
-    def _taken(self) -> list[Part]:
-        taken: list[Part] = []
+    def _taken(self) -> list[BatchPart]:
+        taken: list[BatchPart] = []
         room = self.limits.batch
         for _ in range(len(self._requests)):
             if room <= 0 or (taken and self._requests[0].work is not None):
@@ -158,29 +177,31 @@ class Batcher:
                 self._requests.append(request)
         return taken
 
-    def _scored(self, parts: Sequence[Part]) -> list[Answer]:
+    def _scored(self, parts: Sequence[BatchPart]) -> list[BatchAnswer]:
         """Score together; the requests whose last reply was among these, or all of them where a metric failed."""
         examples = [example for request, part in parts for example in request.examples[part]]
         found = _result_of(lambda: self._scores(examples))
         if isinstance(found, Exception):
             return [(request, found) for request, _ in parts]
         self.scored, self.batches = self.scored + len(examples), self.batches + 1
-        rows, start = {label: column.tolist() for label, column in found.items()}, 0
+        scores, reliable = found
+        columns, start = {label: column.tolist() for label, column in scores.items()}, 0
         for request, part in parts:
             end = start + part.stop - part.start
-            for label, column in rows.items():
-                request.columns.setdefault(label, []).extend(column[start:end])
+            request.scored.add(columns, reliable, slice(start, end))
             start = end
-        return [(request, request.columns) for request, part in parts if part.stop == len(request.examples)]
+        return [(request, request.scored) for request, part in parts if part.stop == len(request.examples)]
 
-    def _scores(self, examples: Sequence[Example]) -> dict[str, Scores]:
+    def _scores(self, examples: Sequence[Example]) -> tuple[dict[str, Scores], dict[str, list[Reliability]]]:
         batch = Batch(examples)
-        return {label: finite(metric.score_batch(batch)) for label, metric in self.metrics.items()}
+        scores = {label: finite(metric.score_batch(batch)) for label, metric in self.metrics.items()}
+        knowing = {label: metric for label, metric in self.metrics.items() if metric.knows_limits}
+        return scores, {label: reply_reliability(metric, batch) for label, metric in knowing.items()}
 
 
-Part = tuple[_Request, slice]
+BatchPart = tuple[_Request, slice]
 """A request, and which of its replies are scored in this batch."""
-Answer = tuple[_Request, Any]
+BatchAnswer = tuple[_Request, Any]
 """A request, and its result or the error that it gets."""
 
 
@@ -192,7 +213,7 @@ def _result_of(work: Callable[[], T]) -> T | Exception:
         return error
 
 
-def _deliver(answers: Sequence[Answer]) -> None:
+def _deliver(answers: Sequence[BatchAnswer]) -> None:
     """Give requests their answers, in the event loop; one that took too long is not waited for any more."""
     for request, found in answers:
         if request.result.done():

@@ -15,24 +15,24 @@ from rejoinder.comparing.compare import compare_table
 from rejoinder.comparing.systems import join
 from rejoinder.comparing.verdict import FailIf, gate
 from rejoinder.data.contexts import GroupFinder
-from rejoinder.data.records import FieldError, FieldMap, data_error, example_of, kind_of, label_of
+from rejoinder.data.records import FieldError, FieldMap, data_error, example_of, label_of, type_words
 from rejoinder.data.source import Source, Survey
 from rejoinder.errors import CallError, DataError, RejoinderError, UnknownNameError, shortened
 from rejoinder.folders.schema import RepeatedKeyError, unique_keys
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
-from rejoinder.options import RESAMPLES, Margin, PrimaryMetric, Seed, fitting, one_of
-from rejoinder.scoring.score import Choice
+from rejoinder.options import RESAMPLES, Margin, PrimaryMetric, Seed, fitting, flag, one_of
+from rejoinder.scoring.score import MetricChoice
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.scoring.table import ScoreTable
-from rejoinder.service.batcher import Columns
+from rejoinder.service.batcher import ScoreColumns, Scored
 from rejoinder.service.limits import Limits
 from rejoinder.types import Example
 
 # The body of a request as examples, with the messages of the command line: a position in place of file and line.
 
 
-class TooLargeError(RejoinderError):
+class RequestTooLargeError(RejoinderError):
     """A request holds more than the service accepts."""
 
 
@@ -72,8 +72,8 @@ def _no_number(name: str) -> float:
 _DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_no_number)
 
 
-def _too_large(limits: Limits) -> TooLargeError:
-    return TooLargeError(f"the request is larger than {limits.body:,} bytes")
+def _too_large(limits: Limits) -> RequestTooLargeError:
+    return RequestTooLargeError(f"the request is larger than {limits.body:,} bytes")
 
 
 def examples_of(found: Any, limits: Limits) -> list[Example]:
@@ -90,7 +90,7 @@ def example_of_body(found: Any, longest: int) -> Example:
     (example,) = _examples([found], "example")
     size = sum(map(len, (example.response, *example.context, *example.references)))
     if size > longest:
-        raise TooLargeError(f"the texts have {size:,} characters: expected at most {longest:,}")
+        raise RequestTooLargeError(f"the texts have {size:,} characters: expected at most {longest:,}")
     return example
 
 
@@ -100,7 +100,7 @@ class ComparisonRequest:
 
     systems: Mapping[str, list[Example]]
     options: Mapping[str, Any] = field(default_factory=dict)
-    """primary, margin, seed, where given."""
+    """primary, margin, seed, allow_doubtful, where given."""
     metrics: tuple[str, ...] | None = None
     fail_if: str | None = None
 
@@ -130,9 +130,9 @@ class ComparisonRequest:
         )
 
 
-COMPARISON_FIELDS = ("systems", "metrics", "primary", "margin", "fail_if", "seed")
+COMPARISON_FIELDS = ("systems", "metrics", "primary", "margin", "fail_if", "seed", "allow_doubtful")
 FAIL_IF = ("worse", "not-better")
-_CHECKS = {"primary": PrimaryMetric, "margin": Margin, "seed": Seed}
+_CHECKS = {"primary": PrimaryMetric, "margin": Margin, "seed": Seed, "allow_doubtful": flag}
 
 
 def _metrics(given: Any, served: Sequence[str]) -> tuple[str, ...]:
@@ -178,11 +178,11 @@ def _examples(records: Sequence[Any], where: str) -> list[Example]:
 
 def _check_number(count: int, limits: Limits) -> None:
     if count > limits.examples:
-        raise TooLargeError(f"{count:,} examples in one request: expected at most {limits.examples:,}")
+        raise RequestTooLargeError(f"{count:,} examples in one request: expected at most {limits.examples:,}")
 
 
 def _kind(value: Any) -> str:
-    return "an empty list" if value == [] else kind_of(value)
+    return "an empty list" if value == [] else type_words(value)
 
 
 # `POST /compare`: the comparison of the command line, on scores that the batcher computed.
@@ -202,24 +202,34 @@ class SystemReplies:
         joined, self.seen = join(sources, list(request.systems))
         self.examples: list[Example] = list(joined)
         if request.metrics is None:
-            chosen = Choice(metrics, frozenset(metrics))
+            chosen = MetricChoice(metrics, frozenset(metrics))
         else:
-            chosen = Choice({label: metrics[label] for label in request.metrics})
+            chosen = MetricChoice({label: metrics[label] for label in request.metrics})
         self.chosen = chosen.served_by(self.seen, "the request")
         if not self.chosen.metrics:
             raise CallError(f"no metric of this service can score these replies: {'; '.join(self.chosen.notes)}")
         self.request = request
 
-    def compared(self, columns: Columns) -> dict[str, Any]:
-        """What `rejoinder compare --json` prints, from the scores of the examples."""
+    def compared(self, scored: Scored) -> dict[str, Any]:
+        """What `rejoinder compare --json` prints, from the scores of the examples, and which of these are doubtful."""
         options = dict(self.request.options)
-        table = _table(self.examples, self.seen, self.chosen, columns, options.pop("seed", 0))
+        table = _table(self.examples, self.seen, self.chosen, scored.columns, options.pop("seed", 0))
         found = compare_table(table, named=tuple(self.chosen.metrics), **options)
         checked = gate(found, cast(FailIf, self.request.fail_if)) if self.request.fail_if else None
-        return found.to_dict() | ({"check": checked.to_dict()} if checked else {})
+        doubtful = [
+            {"id": example.id, "system": example.system, "metric": label, **each.to_dict()}
+            for label in self.chosen.metrics
+            for example, each in zip(self.examples, scored.reliability.get(label, ()), strict=False)
+            if each.is_doubtful
+        ]
+        return (
+            found.to_dict()
+            | ({"doubtful_replies": doubtful} if doubtful else {})
+            | ({"check": checked.to_dict()} if checked else {})
+        )
 
 
-def _table(examples: list[Example], seen: Survey, chosen: Choice, columns: Columns, seed: int) -> ScoreTable:
+def _table(examples: list[Example], seen: Survey, chosen: MetricChoice, columns: ScoreColumns, seed: int) -> ScoreTable:
     scorer, groups = Scorer(chosen.metrics, seen.systems), GroupFinder(by_dialogue=True)
     scorer.count(Batch(examples))
     groups.add(examples)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from rejoinder._version import __version__
 from rejoinder.data.records import ASIDE_ROLES, BODY, TURN_ROLES
 from rejoinder.options import HIGHEST_SEED
+from rejoinder.scoring.reliability import Status
 from rejoinder.service.bodies import FAIL_IF
 from rejoinder.service.limits import Limits
 
@@ -97,12 +98,25 @@ def _map(values: Schema) -> Schema:
     return {"type": "object", "additionalProperties": values}
 
 
+def _reliability() -> Schema:
+    """Whether a metric can be relied on for one reply, and of which kinds the reply is where it cannot."""
+    return _object(status={"enum": [*get_args(Status)]}, reasons=_list(_TEXT))
+
+
 def schemas(limits: Limits, served: Sequence[str]) -> dict[str, Schema]:
     """Name -> JSON schema of everything that requests and answers contain; `served` are the names of the metrics."""
     return {
         **_request_schemas(limits, list(served)),
         "Scores": _object(
-            results=_list(_object(("id", "scores"), id=_TEXT, system=_TEXT, scores=_map(_KNOWN))),
+            results=_list(
+                _object(
+                    ("id", "scores", "reliability"),
+                    id=_TEXT,
+                    system=_TEXT,
+                    scores=_map(_KNOWN),
+                    reliability=_map(_reliability()),
+                )
+            ),
             signatures=_map(_TEXT),
         ),
         "Comparison": _object(
@@ -118,6 +132,9 @@ def schemas(limits: Limits, served: Sequence[str]) -> dict[str, Schema]:
             summary=_map(_map({"type": "object"})),
             warnings=_list(_TEXT),
             seed=_COUNT,
+            doubtful_replies=_list(
+                _object(id=_TEXT, system=_TEXT, metric=_TEXT, **_reliability()["properties"]),
+            ),
             check=_object(
                 fail_if={"enum": list(FAIL_IF)}, passed={"type": "boolean"}, decided={"type": "boolean"}, reason=_TEXT
             ),
@@ -130,6 +147,7 @@ def schemas(limits: Limits, served: Sequence[str]) -> dict[str, Schema]:
                     score=_KNOWN,
                     interval={"type": ["array", "null"], "items": _KNOWN},
                     range=_list(_KNOWN, minItems=2, maxItems=2),
+                    reliability=_reliability(),
                     why=_list(_TEXT),
                 )
             ),
@@ -176,6 +194,7 @@ def _request_schemas(limits: Limits, served: list[str]) -> dict[str, Schema]:
             margin={"type": ["number", "null"], "exclusiveMinimum": 0},
             fail_if={"enum": [*FAIL_IF, None]},
             seed={"type": ["integer", "null"], "minimum": 0, "maximum": HIGHEST_SEED},
+            allow_doubtful={"type": ["boolean", "null"]},
         ),
     }
 

@@ -14,7 +14,7 @@ from typing import Annotated
 from rejoinder.errors import CallError
 from rejoinder.folders.sources import require_extra
 from rejoinder.options import METRICS_OPTION, Option, Quiet, text, verb, whole
-from rejoinder.scoring.score import Choice, Metrics, choose
+from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
 
 TOKEN = "REJOINDER_TOKEN"
 """The environment variable with the bearer token that requests need."""
@@ -25,7 +25,7 @@ _COUNT = whole(1, 1_000_000_000)
 @verb
 def serve(
     *,
-    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
     host: Annotated[
         str, Option("the address to listen on (default: this machine only)", text, metavar="HOST")
     ] = "127.0.0.1",
@@ -60,12 +60,12 @@ def serve(
     require_extra("serve", "the HTTP service")
     import uvicorn
 
-    from rejoinder.service.app import make_app
+    from rejoinder.service.app import scoring_app
     from rejoinder.service.limits import Limits
 
     limits = Limits(max_body, max_examples, max_waiting, max_batch, max_seconds)
-    chosen = choose(["default"] if metrics is None else metrics).metrics
-    app = make_app(chosen, limits, os.environ.get(TOKEN) or None, None if quiet else _log)
+    chosen = choose_metrics(["default"] if metrics is None else metrics).metrics
+    app = scoring_app(chosen, limits, os.environ.get(TOKEN) or None, None if quiet else _log)
     with _listening(host, port) as listening, _stopping_is_no_error():
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {', '.join(chosen)} at http://{shown}:{listening.getsockname()[1]}")

@@ -18,6 +18,7 @@ from rejoinder.evaluators.reference_points import points_of_signature
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import JUDGES
+from rejoinder.scoring.reliability import reply_reliability
 from rejoinder.scoring.scorer import finite
 from rejoinder.scoring.table import json_ready
 from rejoinder.show.text import number_text
@@ -41,14 +42,14 @@ _SMALL = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ReplyPart:
     """A part of the reply: where it begins and ends."""
 
     start: int
     end: int
 
 
-def explained(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]:
+def explained_reply(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]:
     """The scores of one reply, sentences that explain them, and the scores without each part of it."""
     parts = _parts(example.response)
     variants = [example, *_without(example, parts)]
@@ -66,11 +67,14 @@ def explained(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]
                 elsewhere=fmean(scores[len(variants) :]) if elsewhere else math.nan,
             )
             without[label] = scores[1 : len(variants)]
+        [reliable] = reply_reliability(metric, first)
+        doubt = f"{label} is not known to judge such replies as people do: {', '.join(reliable.reasons)}."
         told[label] = {
             "score": scores[0],
             "interval": reading.interval(first),
             "range": list(metric.range),
-            "why": list(reading.sentences(first)),
+            "reliability": reliable.to_dict(),
+            "why": [*([doubt] if reliable.is_doubtful else []), *reading.sentences(first)],
         }
     shown = [{"start": part.start, "end": part.end} for part in parts]
     return json_ready(
@@ -78,17 +82,17 @@ def explained(example: Example, metrics: Mapping[str, Metric]) -> dict[str, Any]
     )
 
 
-def _parts(reply: str) -> list[_Part]:
+def _parts(reply: str) -> list[_ReplyPart]:
     """The words of a reply, or in a long one groups of them; in a script without spaces, its characters."""
-    words = [_Part(*found.span()) for found in re.finditer(r"\w+(?:['’-]\w+)*", reply)]
+    words = [_ReplyPart(*found.span()) for found in re.finditer(r"\w+(?:['’-]\w+)*", reply)]
     if len(words) < 2:
-        words = [_Part(*found.span()) for found in re.finditer(r"\w", reply)]
+        words = [_ReplyPart(*found.span()) for found in re.finditer(r"\w", reply)]
     size = math.ceil(len(words) / MOST_PARTS)
     groups = [words[start : start + size] for start in range(0, len(words), size or 1)]
-    return [_Part(group[0].start, group[-1].end) for group in groups] if len(groups) > 1 else []
+    return [_ReplyPart(group[0].start, group[-1].end) for group in groups] if len(groups) > 1 else []
 
 
-def _without(example: Example, parts: Sequence[_Part]) -> Iterator[Example]:
+def _without(example: Example, parts: Sequence[_ReplyPart]) -> Iterator[Example]:
     reply = example.response
     for part in parts:
         yield replace(example, response=(reply[: part.start].rstrip() + reply[part.end :]).lstrip(" ,;"))
@@ -101,13 +105,13 @@ class _Reading:
     label: str
     metric: Metric
     score: float
-    without: tuple[tuple[_Part, float], ...] = ()
+    without: tuple[tuple[_ReplyPart, float], ...] = ()
     """Each part of the reply, and the score without it."""
     elsewhere: float = math.nan
     """The mean score of the same reply to other contexts."""
 
     def interval(self, batch: Batch) -> list[float] | None:
-        """The interval expected to contain the human score; None where the metric gives none."""
+        """The interval expected to contain the rating; None where the metric gives none."""
         if not self.metric.gives_intervals or math.isnan(self.score):
             return None
         low, high = self.metric.intervals(batch)
@@ -156,5 +160,5 @@ class _Reading:
         return _SMALL * (high - low) if math.isfinite(high - low) else math.inf
 
 
-def _change(pair: tuple[float, _Part]) -> float:
+def _change(pair: tuple[float, _ReplyPart]) -> float:
     return pair[0]

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.folders.outputs import reserved_file, write_text
-from rejoinder.show.figures import Panel
 from rejoinder.show.markup import Html
-from rejoinder.show.plots import Figure
 from rejoinder.show.text import (
     NOTEBOOK_WIDTH,
     interval_text,
@@ -34,6 +32,9 @@ from rejoinder.stats.intervals import Interval
 
 if TYPE_CHECKING:
     import polars
+
+    from rejoinder.show.figures import Panel
+    from rejoinder.show.plots import Figure
 
 Form = Literal["text", "markdown", "latex", "html"]
 ALL_FORMS: tuple[Form, ...] = ("text", "markdown", "latex", "html")
@@ -57,7 +58,7 @@ class Share(float):
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class SystemName:
     """The name of a system, with the number of its colour."""
 
     name: str
@@ -73,7 +74,7 @@ class Marked:
     """Whether the terminal shows an asterisk; False where another column says the same."""
 
 
-Cell = str | int | float | Interval | System | Marked | None
+Cell = str | int | float | Interval | SystemName | Marked | None
 """Text, a count, a number, an interval, a system, or nothing."""
 
 
@@ -81,7 +82,7 @@ Cell = str | int | float | Interval | System | Marked | None
 class Column:
     """The name of a column, and how its numbers are shown."""
 
-    name: str | System
+    name: str | SystemName
     digits: int | None = None
     """Decimals; None: three, or as many as an interval needs."""
     bounds: int | None = None
@@ -97,13 +98,13 @@ class Column:
     @property
     def label(self) -> str:
         """The name as text."""
-        return self.name.name if isinstance(self.name, System) else self.name
+        return self.name.name if isinstance(self.name, SystemName) else self.name
 
     def text(self, cell: Cell) -> str:
         """A cell as text; NaN is a dash."""
         if isinstance(cell, Marked):
             return self.text(cell.cell)
-        if isinstance(cell, System):
+        if isinstance(cell, SystemName):
             return cell.name
         if isinstance(cell, Interval):
             return interval_text(cell, self.digits, self.bounds, sign=self.sign)
@@ -134,7 +135,7 @@ def _bare(cell: Cell) -> Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class VerdictText:
     """The verdict: the first sentence stands out, the others explain it."""
 
     sentences: Sequence[str]
@@ -218,7 +219,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Replies:
+class ReplyTexts:
     """Single replies with their texts, on a page: sections, and the data of its scripts, made when they are needed."""
 
     render: Callable[[], tuple[Sequence[Section], Html]]
@@ -240,7 +241,21 @@ class Section:
     full: bool = False
 
 
-Block = Answer | Say | Table | Facts | Figures | Replies | Section
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Blocks that are made when a form shows them, and not for the others."""
+
+    make: Callable[[], Sequence[Block]]
+    only: tuple[Form, ...] = PAGE
+    full: bool = False
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks, made anew."""
+        return self.make()
+
+
+Block = VerdictText | Say | Table | Facts | Figures | ReplyTexts | Section | Made
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +287,7 @@ class Document:
     def panels(self) -> list[Panel]:
         """All figures, the one beside the verdict first."""
         blocks = [*_shown(self.blocks, "html", details=True)]
-        first = [block.figure for block in blocks if isinstance(block, Answer) and block.figure]
+        first = [block.figure for block in blocks if isinstance(block, VerdictText) and block.figure]
         return first + [panel for block in blocks if isinstance(block, Figures) for panel in block.panels]
 
 
@@ -281,7 +296,7 @@ def _shown(blocks: Sequence[Block | Html], form: Form | None, *, details: bool) 
     for block in blocks:
         if isinstance(block, Html) or (form and form not in block.only) or (block.full and not details):
             continue
-        if isinstance(block, Section):
+        if isinstance(block, Section | Made):
             yield from _shown(block.blocks, form, details=details)
         else:
             yield block
@@ -343,10 +358,10 @@ class Result(ABC):
         return markdown(self.document(), self.notes)
 
     def to_latex(self) -> str:
-        """Its tables for a paper, with booktabs; the best values are in bold."""
+        """Its tables for a paper, with booktabs; the best values are in bold. What is not decided stands above them."""
         from rejoinder.show.forms import latex
 
-        return latex(self.document())
+        return latex(self.document(), "" if self.decided else self.sentences[0])
 
     def to_polars(self) -> polars.DataFrame:
         """The main table, one column per value: an interval has three."""
@@ -361,6 +376,8 @@ class Result(ABC):
 
     def plot(self, what: str | None = None) -> Figure:
         """The first figure of the report, or the one that has this title; a notebook shows it, `save` writes an SVG."""
+        from rejoinder.show.plots import Figure
+
         panels = self.document().panels
         by_title = {panel.title: panel for panel in panels}
         if not panels:
@@ -409,7 +426,7 @@ def _frame_columns(name: str, cells: list[Cell]) -> dict[str, list[Any]]:
         return {each: [_known(row[place]) for row in bounds] for place, each in enumerate(names)}
     if any(isinstance(cell, int | float) for cell in plain):
         return {name: [_known(cell) if isinstance(cell, int | float) else None for cell in plain]}
-    return {name: [cell.name if isinstance(cell, System) else cell for cell in plain]}
+    return {name: [cell.name if isinstance(cell, SystemName) else cell for cell in plain]}
 
 
 def _known(value: float | None) -> float | None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from rejoinder.show.markup import Html, element, joined
-from rejoinder.show.text import width
+from rejoinder.show.text import middle_cut, width
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 
@@ -51,7 +51,7 @@ class ScatterPanel:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class PlotCurve:
     """One line of a line plot, with a band where bounds are given."""
 
     name: str
@@ -66,7 +66,7 @@ class LinePanel:
     """Curves over a common axis."""
 
     title: str
-    curves: tuple[Curve, ...]
+    curves: tuple[PlotCurve, ...]
     x_label: str
     y_label: str
 
@@ -86,7 +86,7 @@ EQUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """A linear map from values (low .. high) to pixels (start .. stop)."""
 
     low: float
@@ -136,7 +136,7 @@ def tick_labels(numbers: Sequence[float]) -> list[str]:
     return [f"{number + 0.0:,.{decimals}f}" for number in numbers]
 
 
-def x_axis(scale: Scale, top: float, bottom: float, label: str = "") -> Html:
+def x_axis(scale: AxisScale, top: float, bottom: float, label: str = "") -> Html:
     """Vertical grid lines, that of zero darker, their numbers below them, and the axis label below those."""
     numbers = ticks(scale.low, scale.high)
     parts: list[Html] = []
@@ -150,11 +150,11 @@ def x_axis(scale: Scale, top: float, bottom: float, label: str = "") -> Html:
     return joined(parts)
 
 
-def _line_class(number: float, scale: Scale) -> str:
+def _line_class(number: float, scale: AxisScale) -> str:
     return "grid zero" if number == 0 and scale.low < 0 < scale.high else "grid"
 
 
-def y_axis(scale: Scale, left: float, right: float) -> Html:
+def y_axis(scale: AxisScale, left: float, right: float) -> Html:
     """Horizontal grid lines, with their numbers on the left."""
     numbers = ticks(scale.low, scale.high)
     parts: list[Html] = []
@@ -183,12 +183,6 @@ def fitted(label: str, room: float) -> str:
     while kept > 1 and label_width(middle_cut(label, kept)) > room:
         kept -= 1
     return middle_cut(label, kept)
-
-
-def middle_cut(text: str, kept: int) -> str:
-    """The first and the last characters of a text, `kept` in total, around an ellipsis."""
-    tail = kept // 2
-    return f"{text[: kept - tail]}…{text[len(text) - tail :]}"
 
 
 # Histogram bins: the same edges for all groups, aligned to integers where the values are whole numbers.

@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rejoinder.show.document import (
-    Answer,
     Block,
     Cell,
     Column,
     Document,
     Facts,
+    Made,
     Marked,
     Say,
     Section,
     Table,
+    VerdictText,
     text_columns,
 )
 from rejoinder.show.markup import Html
@@ -37,7 +38,7 @@ def terminal_text(document: Document, columns: int, *, details: bool = False) ->
 
 
 def _block_text(block: Block, columns: int, *, details: bool) -> str:
-    if isinstance(block, Answer):
+    if isinstance(block, VerdictText):
         first, others = block.sentences[0], block.sentences[1:]
         if not block.fit:
             return _filled(" ".join(block.sentences), columns, fit=False)
@@ -90,7 +91,7 @@ def _markdown_blocks(blocks: Sequence[Block | Html], level: int) -> Iterator[str
     for block in blocks:
         if isinstance(block, Html) or "markdown" not in block.only:
             continue
-        if isinstance(block, Answer):
+        if isinstance(block, VerdictText):
             yield " ".join([f"**{_escaped(block.sentences[0])}**", *map(_escaped, block.sentences[1:])])
         elif isinstance(block, Say):
             told = [*map(_escaped, filter(None, block.sentences))]
@@ -102,6 +103,8 @@ def _markdown_blocks(blocks: Sequence[Block | Html], level: int) -> Iterator[str
         elif isinstance(block, Section):
             inside = [*_markdown_blocks(block.blocks, level + 1)]
             yield from [f"{'#' * level} {_escaped(block.title)}", *inside] if inside else []
+        elif isinstance(block, Made):
+            yield from _markdown_blocks(block.blocks, level)
 
 
 def _markdown_table(table: Table) -> str:
@@ -127,9 +130,9 @@ def _escaped(text: str) -> str:
 # LaTeX.
 
 
-def latex(document: Document) -> str:
-    """The tables, with booktabs; marked cells are in bold."""
-    parts = []
+def latex(document: Document, caution: str = "") -> str:
+    """The tables, with booktabs; marked cells are in bold. A caution stands above them."""
+    parts = [rf"\noindent\emph{{{latex_safe(caution)}}}"] if caution else []
     for block in document.shown_in("latex"):
         if isinstance(block, Table) and block.rows:
             parts.append(_latex_table(*block.shown_in("latex")))

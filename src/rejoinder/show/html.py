@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -14,25 +14,25 @@ from typing import Any
 from rejoinder._version import __version__
 from rejoinder.errors import cut
 from rejoinder.show.document import (
-    Answer,
     Block,
     Cell,
     Column,
     Document,
     Facts,
     Figures,
+    Made,
     Marked,
-    Replies,
+    ReplyTexts,
     Say,
     Section,
-    System,
+    SystemName,
     Table,
+    VerdictText,
     text_columns,
 )
-from rejoinder.show.figures import middle_cut
 from rejoinder.show.markup import UNKNOWN, Html, element, escaped, joined, own_text
-from rejoinder.show.plots import drawn, series_class
-from rejoinder.show.text import counted, inflected
+from rejoinder.show.plots import drawn_panel, series_class
+from rejoinder.show.text import counted, inflected, system_label
 
 # A self-contained page: sections in one HTML file that fetches nothing and runs no script but our own.
 #
@@ -181,7 +181,7 @@ _IN_TEXT = ("significant", "80% power", "primary metric", "secondary evidence")
 _FOUND = re.compile("|".join(rf"\b{re.escape(name)}(?:ly)?\b" for name in _IN_TEXT), re.IGNORECASE)
 
 
-def explained(sentences: Iterable[str]) -> list[Html]:
+def with_tooltips(sentences: Iterable[str]) -> list[Html]:
     """The sentences as markup, with a tooltip at the first occurrence of each term."""
     seen: set[str] = set()
     return [_with_tooltips(sentence, seen) for sentence in sentences]
@@ -234,13 +234,13 @@ def document_page(document: Document, notes: Sequence[str]) -> str:
     sections: list[Section] = []
     loose: list[Block] = []
     data = Html("")
-    for block in document.blocks:
-        if isinstance(block, Replies):
+    for block in _made(document.blocks):
+        if isinstance(block, ReplyTexts):
             found, data = block.render()
             sections += found
         elif isinstance(block, Section):
             sections.append(block)
-        elif isinstance(block, Answer):
+        elif isinstance(block, VerdictText):
             lead += blocks_html([block], seed=document.seed)
         elif "html" in block.only:
             loose.append(block)
@@ -289,13 +289,22 @@ def blocks_html(blocks: Sequence[Block | Html], *, seed: int = 0, level: int = 3
         raise TypeError(f"{plain!r} may contain unescaped text: must be Html, made with rejoinder.show.markup")
     return [
         block if isinstance(block, Html) else _block_html(block, seed, level)
-        for block in blocks
+        for block in _made(blocks)
         if isinstance(block, Html) or "html" in block.only
     ]
 
 
+def _made(blocks: Iterable[Block | Html]) -> Iterator[Any]:
+    """The blocks, with those that are made for a page in their places."""
+    for block in blocks:
+        if isinstance(block, Made):
+            yield from _made(block.blocks if "html" in block.only else ())
+        else:
+            yield block
+
+
 def _block_html(block: Block, seed: int, level: int) -> Html:
-    if isinstance(block, Answer):
+    if isinstance(block, VerdictText):
         return _answer(block, seed)
     if isinstance(block, Say):
         if block.lines:
@@ -312,7 +321,7 @@ def _block_html(block: Block, seed: int, level: int) -> Html:
     if isinstance(block, Figures):
         captions = block.captions or [""] * len(block.panels)
         cards = [
-            figure_card(panel.title, drawn(panel, seed=seed), caption)
+            figure_card(panel.title, drawn_panel(panel, seed=seed), caption)
             for panel, caption in zip(block.panels, captions, strict=True)
         ]
         return element("div", *cards, class_="panels")
@@ -324,9 +333,9 @@ def _block_html(block: Block, seed: int, level: int) -> Html:
     raise TypeError(f"{type(block).__name__} stands at the top of a document: only there it can be shown")
 
 
-def _answer(block: Answer, seed: int) -> Html:
+def _answer(block: VerdictText, seed: int) -> Html:
     """The first sentence large, the others below it, and a figure beside them."""
-    first, *others = explained(cut(sentence, LONGEST_SENTENCE) for sentence in (*block.sentences, *block.more))
+    first, *others = with_tooltips(cut(sentence, LONGEST_SENTENCE) for sentence in (*block.sentences, *block.more))
     words = [element("p", first, class_="answer", dir="auto")]
     if others:
         words.append(element("ul", *(element("li", sentence, dir="auto") for sentence in others), class_="because"))
@@ -334,7 +343,7 @@ def _answer(block: Answer, seed: int) -> Html:
     if block.figure is not None:
         caption = element("figcaption", block.caption)
         title = element("h2", own_text(block.figure.title))
-        figure = element("figure", title, drawn(block.figure, seed=seed), caption, class_="panel")
+        figure = element("figure", title, drawn_panel(block.figure, seed=seed), caption, class_="panel")
     return element("div", element("div", *words), figure, class_="verdict")
 
 
@@ -352,8 +361,8 @@ def _table_html(table: Table) -> Html:
     return spaced(joined([title, body, note]))
 
 
-def _heading_cell(name: str | System) -> Html:
-    if isinstance(name, System):
+def _heading_cell(name: str | SystemName) -> Html:
+    if isinstance(name, SystemName):
         return system_badge(name.number, name.name)
     return term(name) if name in TERMS else own_text(name)
 
@@ -361,7 +370,7 @@ def _heading_cell(name: str | System) -> Html:
 def _cell_html(column: Column, cell: Cell) -> Html:
     if isinstance(cell, Marked):
         return element("strong", _cell_html(column, cell.cell), class_="best")
-    if isinstance(cell, System):
+    if isinstance(cell, SystemName):
         return system_badge(cell.number, cell.name)
     text = column.text(cell)
     return own_text(text) if isinstance(cell, str) else escaped(UNKNOWN if text == "-" else text)
@@ -387,17 +396,7 @@ def script_json(value: Any, element_id: str) -> Html:
     return element("script", Html(text.translate(_ESCAPES)), type="application/json", id=element_id)
 
 
-# Names of systems and metrics as a report shows them.
-
-
-LONGEST_NAME = 80
-
-
-def system_label(name: str) -> str:
-    """The system's name, shortened in the middle if it is very long; "replies" if it is empty."""
-    if not name.strip():
-        return "replies"
-    return name if len(name) <= LONGEST_NAME else middle_cut(name, LONGEST_NAME)
+# Names of systems as a report shows them.
 
 
 def system_badge(number: int, name: str) -> Html:

@@ -91,13 +91,13 @@ def decimals_for(values: Scores) -> int:
     return next((decimals for limit, decimals in ((2, 3), (20, 2), (1000, 1)) if largest <= limit), 0)
 
 
-def decimals_of(values: Scores) -> int:
+def value_decimals(values: Scores) -> int:
     """Decimals for the values themselves: none if they are whole numbers."""
     known = values[np.isfinite(values)]
     return 0 if np.array_equal(known, np.round(known)) else decimals_for(values)
 
 
-def shown(value: float, decimals: int = 3) -> str:
+def shown_number(value: float, decimals: int = 3) -> str:
     """The number; an en dash where it is unknown."""
     return UNKNOWN if math.isnan(value) else number_text(value, decimals)
 
@@ -107,8 +107,8 @@ def shown_interval(low: float, high: float, decimals: int = 3) -> str:
     if math.isnan(low) or math.isnan(high):
         return UNKNOWN
     if low >= 0:
-        return f"{shown(low, decimals)}–{shown(high, decimals)}"
-    return f"{shown(low, decimals)} to {shown(high, decimals)}"
+        return f"{shown_number(low, decimals)}–{shown_number(high, decimals)}"
+    return f"{shown_number(low, decimals)} to {shown_number(high, decimals)}"
 
 
 def ordinal(rank: int) -> str:

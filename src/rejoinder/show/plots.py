@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 
 from rejoinder.folders.outputs import write_text
 from rejoinder.show.figures import (
+    AxisScale,
     Bins,
-    Curve,
     HistogramPanel,
     IntervalPanel,
     LinePanel,
     Panel,
-    Scale,
+    PlotCurve,
     bins_for,
     fitted,
     label_room,
@@ -29,7 +29,7 @@ from rejoinder.show.figures import (
     x_axis,
     y_axis,
 )
-from rejoinder.show.markup import Html, decimals_for, element, escaped, joined, shown, shown_interval
+from rejoinder.show.markup import Html, decimals_for, element, escaped, joined, shown_interval, shown_number
 from rejoinder.show.text import counted, one_line
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
@@ -56,7 +56,7 @@ def series_class(number: int) -> str:
     return f"series-{number % SERIES}"
 
 
-def drawn(panel: Panel, *, seed: int = 0) -> Html:
+def drawn_panel(panel: Panel, *, seed: int = 0) -> Html:
     """The panel's figure; `seed` is for the noise of scatter plots."""
     if isinstance(panel, IntervalPanel):
         return interval_plot(panel.rows, label=panel.title, decimals=panel.decimals, series=panel.series or None)
@@ -85,9 +85,9 @@ def interval_plot(
     """One dot with its interval per row (name, interval), on a common axis; `series` gives the rows' colours."""
     values = np.array([[row.estimate, row.low, row.high] for _, row in rows], np.float64).ravel()
     decimals = decimals_for(values) if decimals is None else decimals
-    names = _Names.of([name for name, _ in rows])
-    numbers = [shown(row.estimate, decimals) for _, row in rows]
-    scale = Scale(*span(values), names.indent, WIDTH - label_room(numbers) - 10)
+    names = _RowNames.of([name for name, _ in rows])
+    numbers = [shown_number(row.estimate, decimals) for _, row in rows]
+    scale = AxisScale(*span(values), names.indent, WIDTH - label_room(numbers) - 10)
     step, top = 26.0 + names.above, 4.0
     bottom = top + step * len(rows)
     marks = []
@@ -95,10 +95,10 @@ def interval_plot(
         y = top + step * (number + 1) - 13
         bounds = shown_interval(row.low, row.high, decimals)
         parts = [
-            element("title", f"{name}: {shown(row.estimate, decimals)} ({bounds})"),
+            element("title", f"{name}: {shown_number(row.estimate, decimals)} ({bounds})"),
             names.text(name, y + 4),
             *_interval_marks(row, scale, y),
-            element("text", shown(row.estimate, decimals), x=place(WIDTH), y=place(y + 4), text_anchor="end"),
+            element("text", shown_number(row.estimate, decimals), x=place(WIDTH), y=place(y + 4), text_anchor="end"),
         ]
         marks.append(element("g", *parts, class_=series_class(series[number] if series else number)))
     return _svg(label, bottom + _AXIS, x_axis(scale, top, bottom), *marks)
@@ -109,8 +109,8 @@ def histogram(groups: Sequence[tuple[str, Scores]], *, label: str) -> Html:
     known = [values[np.isfinite(values)] for _, values in groups]
     bins = bins_for(np.concatenate(known) if known else np.zeros(0))
     tallest = max((float(bins.shares(values)[1].max()) for values in known), default=0.0) or 1.0
-    names = _Names.of([name for name, _ in groups], at_least="0,000 scored")
-    scale = Scale(float(bins.edges[0]), float(bins.edges[-1]), names.indent, WIDTH - 10)
+    names = _RowNames.of([name for name, _ in groups], at_least="0,000 scored")
+    scale = AxisScale(float(bins.edges[0]), float(bins.edges[-1]), names.indent, WIDTH - 10)
     step, height, top = 52.0 + names.above, 40.0, 4.0
     bottom = top + step * len(groups)
     strips = []
@@ -135,9 +135,9 @@ def box_plot(groups: Sequence[tuple[str, Scores]], *, label: str) -> Html:
     """
     known = [(name, values[np.isfinite(values)]) for name, values in groups]
     places = {name: np.percentile(values, (5, 25, 50, 75, 95)) for name, values in known if len(values)}
-    names = _Names.of([name for name, _ in groups])
+    names = _RowNames.of([name for name, _ in groups])
     every = np.concatenate([*places.values(), np.zeros(0)])
-    scale = Scale(*span(every), names.indent, WIDTH - 10)
+    scale = AxisScale(*span(every), names.indent, WIDTH - 10)
     step, top = 24.0 + names.above, 4.0
     bottom = top + step * len(groups)
     marks = []
@@ -160,7 +160,7 @@ def _box(low: float, first: float, median: float, third: float, high: float, *, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _RowNames:
     """The placement of row names: left of the marks, or above them where one is too long."""
 
     indent: float
@@ -170,7 +170,7 @@ class _Names:
     room: float
 
     @classmethod
-    def of(cls, names: Sequence[str], at_least: str = "") -> _Names:
+    def of(cls, names: Sequence[str], at_least: str = "") -> _RowNames:
         if any(label_width(name) > _NAME_ROOM for name in names):
             return cls(10.0, 14.0, WIDTH)
         room = label_room([*names, at_least], _NAME_ROOM)
@@ -196,8 +196,8 @@ def scatter(
     pairs = pairs[np.isfinite(pairs).all(axis=1)]
     pairs = pairs + np.random.default_rng(seed).normal(size=pairs.shape) * jitter
     left, top, height = 44.0, 24.0, 230.0
-    across = Scale(*span(pairs[:, 0]), left, WIDTH - 8)
-    up = Scale(*span(pairs[:, 1]), top + height, top)
+    across = AxisScale(*span(pairs[:, 0]), left, WIDTH - 8)
+    up = AxisScale(*span(pairs[:, 1]), top + height, top)
     dots = [element("circle", cx=place(across(a)), cy=place(up(b)), r="3", class_="point") for a, b in pairs.tolist()]
     return _svg(
         label,
@@ -209,13 +209,13 @@ def scatter(
     )
 
 
-def line_plot(lines: Sequence[Curve], *, label: str, x_label: str = "", y_label: str = "") -> Html:
+def line_plot(lines: Sequence[PlotCurve], *, label: str, x_label: str = "", y_label: str = "") -> Html:
     """Lines through their points, each labelled at its end, with bands where bounds are given."""
     bounds = [number for line in lines for number in (*line.y, *line.low, *line.high)]
     room = label_room([line.name for line in lines], 110.0)
     left, top, height = 44.0, 24.0, 230.0
-    across = Scale(*span(np.array([a for line in lines for a in line.x], np.float64)), left, WIDTH - room - 12)
-    up = Scale(*span(np.array(bounds, np.float64)), top + height, top)
+    across = AxisScale(*span(np.array([a for line in lines for a in line.x], np.float64)), left, WIDTH - room - 12)
+    up = AxisScale(*span(np.array(bounds, np.float64)), top + height, top)
     ends = _apart([up(_last_finite(line.y)) for line in lines], 13.0)
     drawn = [
         element(
@@ -242,7 +242,7 @@ def _svg(label: str, height: float, *parts: Html) -> Html:
     return element("svg", *parts, viewBox=view, role="img", aria_label=label, class_="rejoinder-figure")
 
 
-def _interval_marks(row: Interval, scale: Scale, y: float) -> list[Html]:
+def _interval_marks(row: Interval, scale: AxisScale, y: float) -> list[Html]:
     if math.isnan(row.estimate):
         return [element("text", "no scores", x=place(scale.start), y=place(y + 4), class_="small")]
     marks = []
@@ -253,7 +253,7 @@ def _interval_marks(row: Interval, scale: Scale, y: float) -> list[Html]:
     return marks
 
 
-def _bars(values: Scores, bins: Bins, scale: Scale, floor: float, per_share: float) -> list[Html]:
+def _bars(values: Scores, bins: Bins, scale: AxisScale, floor: float, per_share: float) -> list[Html]:
     base = element("line", x1=place(scale.start), x2=place(scale.stop), y1=place(floor), y2=place(floor), class_="base")
     counts, shares = bins.shares(values)
     labels = decimals_for(bins.edges)
@@ -262,21 +262,23 @@ def _bars(values: Scores, bins: Bins, scale: Scale, floor: float, per_share: flo
         if not count:
             continue
         x, height = scale(low), share * per_share
-        title = f"{shown(low, labels)} to {shown(high, labels)}: {counted(int(count), 'reply', 'replies')}"
+        title = (
+            f"{shown_number(low, labels)} to {shown_number(high, labels)}: {counted(int(count), 'reply', 'replies')}"
+        )
         size = {"x": place(x + 0.5), "y": place(floor - height), "width": place(max(scale(high) - x - 1, 0.6))}
         bars.append(element("rect", element("title", title), **size, height=place(height), rx="1", class_="bar"))
     return [base, *bars]
 
 
-def _mean_mark(values: Scores, scale: Scale, floor: float) -> Html:
+def _mean_mark(values: Scores, scale: AxisScale, floor: float) -> Html:
     if not len(values):
         return element("text", "no scores", x=place(scale.start + 6), y=place(floor - 8), class_="small")
     x = scale(min(max(float(values.mean()), scale.low), scale.high))
     path = f"M{place(x)} {place(floor + 1)}l4 6h-8z"
-    return element("path", element("title", f"mean {shown(float(values.mean()))}"), d=path, class_="mean")
+    return element("path", element("title", f"mean {shown_number(float(values.mean()))}"), d=path, class_="mean")
 
 
-def _points(line: Curve, across: Scale, up: Scale) -> list[Html]:
+def _points(line: PlotCurve, across: AxisScale, up: AxisScale) -> list[Html]:
     places = [(place(across(a)), place(up(b))) for a, b in zip(line.x, line.y, strict=True) if math.isfinite(b)]
     path = "M" + "L".join(f"{x} {y}" for x, y in places) if places else ""
     return [
@@ -285,7 +287,7 @@ def _points(line: Curve, across: Scale, up: Scale) -> list[Html]:
     ]
 
 
-def _band(line: Curve, across: Scale, up: Scale) -> Html:
+def _band(line: PlotCurve, across: AxisScale, up: AxisScale) -> Html:
     if not line.low:
         return Html("")
     pairs = zip(line.x, line.low, line.high, strict=True)
@@ -358,7 +360,7 @@ class Figure:
         columns = min(2, len(panels))
         boxes, top = [], 0.0
         for start in range(0, len(panels), columns):
-            row = [(panel.title, drawn(panel, seed=seed)) for panel in panels[start : start + columns]]
+            row = [(panel.title, drawn_panel(panel, seed=seed)) for panel in panels[start : start + columns]]
             height = max(_height(svg) for _, svg in row)
             boxes += [_titled(name, svg, place * _WIDTH, top) for place, (name, svg) in enumerate(row)]
             top += _TITLE + height + _MARGIN

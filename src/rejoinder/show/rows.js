@@ -89,7 +89,8 @@ const replyRows = (() => {
     return inOrder(data.rows.map((row, number) => (fits(row, number) ? number : -1)).filter((number) => number >= 0));
   }
 
-  // All replies to each context of which one matches, best first; the largest differences between systems first.
+  // All replies to each context of which one matches, best first, by system where the metric cannot judge them; the
+  // largest differences between systems first.
   function matchingGroups() {
     const wanted = new Set(matching().map((number) => data.rows[number].group));
     const groups = new Map();
@@ -98,12 +99,13 @@ const replyRows = (() => {
       if (!groups.has(row.group)) groups.set(row.group, []);
       groups.get(row.group).push(row);
     }
-    const { primary, higher } = data;
+    const { primary, higher, ranks } = data;
     const value = (row) => (row.scores[primary] === null ? -Infinity : row.scores[primary] * (higher ? 1 : -1));
-    const found = [...groups.values()].map((rows) => rows.sort((a, b) => value(b) - value(a)));
+    const found = [...groups.values()];
+    for (const rows of found) rows.sort((a, b) => (ranks ? value(b) - value(a) : a.system - b.system));
     const spread = (rows) => {
       const known = rows.map(value).filter(Number.isFinite);
-      return known.length > 1 ? known[0] - known[known.length - 1] : -1;
+      return known.length > 1 ? Math.max(...known) - Math.min(...known) : -1;
     };
     return found.sort((a, b) => spread(b) - spread(a));
   }

@@ -158,24 +158,19 @@ def terminal_safe(text: str, *, newlines: bool = False) -> str:
     `newlines` keeps line breaks, for output that has been laid out in lines. The escapes are those of JSON, so JSON
     that is made safe is still the same JSON.
     """
-    if text.isprintable():
+    if text.isprintable() or (newlines and text.replace("\n", "").isprintable()):
         return text
-    return "".join(_escaped(character) if _is_unsafe(character, newlines) else character for character in text)
+    kept = {*_JOINERS, "\n"} if newlines else set(_JOINERS)
+    unsafe = {one for one in {*text} - kept if unicodedata.category(one) in _ESCAPED_CATEGORIES}
+    escapes: dict[str, str | int | None] = {
+        one: "\\u007f" if one == "\x7f" else json.dumps(one)[1:-1] for one in unsafe
+    }
+    return text.translate(str.maketrans(escapes))
 
 
 def one_line(text: str, longest: int = LONGEST_MESSAGE) -> str:
     """The text on one line that is safe to print, without its middle if it is too long to be read."""
     return terminal_safe(cut(" ".join(text.splitlines()), longest))
-
-
-def _is_unsafe(character: str, newlines: bool) -> bool:
-    if character == "\n":
-        return not newlines
-    return unicodedata.category(character) in _ESCAPED_CATEGORIES and character not in _JOINERS
-
-
-def _escaped(character: str) -> str:
-    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
 
 
 # Intervals, p-values, signed numbers and counts as text: the same in tables, sentences, HTML and LaTeX.
@@ -261,6 +256,22 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def inflected(count: int, noun: str, plural: str = "") -> str:
     """The noun, in the plural unless the count is 1."""
     return noun if count == 1 else plural or f"{noun}s"
+
+
+LONGEST_NAME = 80
+
+
+def middle_cut(text: str, kept: int) -> str:
+    """The first and the last characters of a text, `kept` in total, around an ellipsis."""
+    tail = kept // 2
+    return f"{text[: kept - tail]}…{text[len(text) - tail :]}"
+
+
+def system_label(name: str) -> str:
+    """The system's name, shortened in the middle if it is very long; "replies" if it is empty."""
+    if not name.strip():
+        return "replies"
+    return name if len(name) <= LONGEST_NAME else middle_cut(name, LONGEST_NAME)
 
 
 MOST_NAMED = 6

@@ -60,7 +60,7 @@ class Posterior:
         return self.probabilities @ self.values
 
 
-def normalised(logs: Floats) -> Floats:
+def row_softmax(logs: Floats) -> Floats:
     """Probabilities in proportion to the exponentials of each row."""
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     found: Floats = shares / shares.sum(axis=1, keepdims=True)
@@ -91,7 +91,7 @@ def dawid_skene(ratings: ArrayLike, *, iterations: int = 100, tolerance: float =
         shares, tables = before.mean(axis=0), _tables(data, found)
         logs = np.zeros(votes.shape)
         np.add.at(logs, data.items, np.log(tables)[data.raters, data.categories])
-        found[rated] = normalised(logs + np.log(np.maximum(shares, SMALLEST)))[rated]
+        found[rated] = row_softmax(logs + np.log(np.maximum(shares, SMALLEST)))[rated]
         if np.abs(found[rated] - before).max() < tolerance:
             break
     right = np.bincount(data.raters, found[data.items, data.categories], data.n_raters)
@@ -163,7 +163,7 @@ def _expected(data: CodedRatings, careless: Floats, preferences: Floats) -> tupl
     np.add.at(logs, data.items, np.log(given))
     highest = logs.max(axis=1)
     likelihood = float(np.sum(highest + np.log(np.exp(logs - highest[:, None]).mean(axis=1))))
-    probabilities = normalised(logs)
+    probabilities = row_softmax(logs)
     of_item = probabilities[data.items]
     by_chance_share = np.sum(of_item / given, axis=1) * by_chance
     earnest_share = of_item[np.arange(len(known)), data.categories] * known / (by_chance + known)

@@ -209,7 +209,7 @@ def _arrange(x: Ints, y: Ints, bit: int) -> _Pass:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ScoreSample:
     """Scores of several metrics and of people, without NaN, and the group of each example."""
 
     scores: Floats  # (examples, metrics)
@@ -222,7 +222,7 @@ class WeightedCorrelation(ABC):
     """Counts of groups in, correlations out."""
 
     @abstractmethod
-    def __init__(self, sample: Sample) -> None: ...
+    def __init__(self, sample: ScoreSample) -> None: ...
 
     @abstractmethod
     def of_counts(self, counts: Floats) -> Floats:
@@ -232,7 +232,7 @@ class WeightedCorrelation(ABC):
 class WeightedPearson(WeightedCorrelation):
     """Linear correlations, from the groups' sums of 1, h, h^2, x, x^2 and x h."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: ScoreSample) -> None:
         x, h = _standardised(sample.scores), _standardised(sample.human[:, None])
         columns = np.concatenate([np.ones_like(h), h, h**2, x, x**2, x * h], axis=1)
         self._moments = group_sums(columns, sample.codes, sample.n_groups)
@@ -249,7 +249,7 @@ class WeightedPearson(WeightedCorrelation):
 class WeightedSpearman(WeightedCorrelation):
     """Rank correlations, from midranks that are running sums over the distinct values."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: ScoreSample) -> None:
         self._codes = sample.codes
         self._human = dense_codes(sample.human)
         self._scores = [dense_codes(column) for column in sample.scores.T]
@@ -271,7 +271,7 @@ class WeightedSpearman(WeightedCorrelation):
 class WeightedKendall(WeightedCorrelation):
     """Kendall's tau-b, from weighted counts of concordant pairs."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: ScoreSample) -> None:
         self._codes = sample.codes
         self._concordances = [Concordance(column, sample.human) for column in sample.scores.T]
 

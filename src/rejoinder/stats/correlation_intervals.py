@@ -12,7 +12,7 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.options import RESAMPLES
 from rejoinder.stats.correlation import (
     KINDS,
-    Sample,
+    ScoreSample,
     WeightedCorrelation,
     WeightedKendall,
     WeightedPearson,
@@ -48,7 +48,7 @@ def bootstrap_correlations(
     seed: int = 0,
     kinds: Sequence[str] = ("pearson", "spearman"),
 ) -> dict[str, list[Interval]]:
-    """For each kind the correlation of each metric with the human scores, with its interval.
+    """For each kind the correlation of each metric with the ratings, with its interval.
 
     `scores` is (examples, metrics) or one vector; an example without a score of a metric is left out for that metric
     only.
@@ -140,19 +140,19 @@ def _checked(scores: ArrayLike, human: ArrayLike) -> tuple[Floats, Floats]:
 
 def _complete_samples(
     matrix: Floats, human: Floats, codes: Ints, n_groups: int
-) -> Iterator[tuple[NDArray[np.int64], Sample]]:
+) -> Iterator[tuple[NDArray[np.int64], ScoreSample]]:
     """Groups of metrics that scored the same examples: they share the human ranks of a resample."""
     known = ~(np.isnan(matrix) | np.isnan(human)[:, None])
     patterns, pattern_of = np.unique(known.T, axis=0, return_inverse=True)
     for index, rows in enumerate(patterns):
         columns = np.flatnonzero(pattern_of.reshape(-1) == index)
         if rows.any():
-            yield columns, Sample(matrix[np.ix_(rows, columns)], human[rows], codes[rows], n_groups)
+            yield columns, ScoreSample(matrix[np.ix_(rows, columns)], human[rows], codes[rows], n_groups)
 
 
 # Is a correlation with people more than chance: permutation tests of independence that keep contexts together.
 #
-# Each context gets the human scores of another one, in random order. Replies to one context stay together, so that they
+# Each context gets the ratings of another one, in random order. Replies to one context stay together, so that they
 # are not taken for independent; and a permutation test needs no approximation for ties or rare labels. A context with
 # fewer replies than the one whose scores it gets takes some of them, one with more replies takes some of them twice.
 
@@ -170,7 +170,7 @@ def independence_p_values(
     n_permutations: int = 1999,
     seed: int = 0,
 ) -> Floats:
-    """For each metric the two-sided p-value of its correlation with the human scores. (metrics,)
+    """For each metric the two-sided p-value of its correlation with the ratings. (metrics,)
 
     `scores` is (examples, metrics), without NaN. NaN where a metric or people give only one value.
     """

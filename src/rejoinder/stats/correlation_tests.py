@@ -1,6 +1,6 @@
 """Does metric B agree with people better than metric A, or is it noise: tests of two correlations with one target.
 
-Both correlations use the same human scores, so they are dependent, and comparing their intervals would waste most of
+Both correlations use the same ratings, so they are dependent, and comparing their intervals would waste most of
 the evidence. *Williams' test* uses the correlation between the metrics; it assumes independent, roughly normal
 examples. The *permutation test* swaps the two metrics' standardised scores and counts how often chance gives such a
 difference (Deutsch, Dror and Roth 2021). Scores are swapped by example (their PERM-BOTH), by context (PERM-INPUTS) or
@@ -144,7 +144,7 @@ def _pair_sums(a: Floats, b: Floats, target: Floats, codes: Ints, n_groups: int)
 
 
 def jointly_scored(a: ArrayLike, b: ArrayLike, human: ArrayLike, groups: Groups) -> tuple[Floats, Floats, Floats, Ints]:
-    """Both metrics' scores, the human scores and the groups' numbers, without examples that have a NaN."""
+    """Both metrics' scores, the ratings and the groups' numbers, without examples that have a NaN."""
     vectors = [np.asarray(v, np.float64) for v in (a, b, human)]
     if any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
         raise ValueError(f"a, b and human must be vectors of equal length, not {[v.shape for v in vectors]}")

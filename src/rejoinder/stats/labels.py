@@ -79,7 +79,7 @@ def score_strata(scores: ArrayLike, n_strata: int) -> Ints:
     return np.unique(np.searchsorted(edges, values, side="left"), return_inverse=True)[1].astype(np.int64)
 
 
-def drawn(probabilities: ArrayLike, seed: int = 0, strata: Ints | None = None) -> NDArray[np.bool_]:
+def drawn_rows(probabilities: ArrayLike, seed: int = 0, strata: Ints | None = None) -> NDArray[np.bool_]:
     """Which replies are chosen: systematic sampling in random order (Madow 1949), within each stratum.
 
     Each reply is chosen with exactly its probability, and the number of chosen replies of a stratum is the sum of its
@@ -143,7 +143,7 @@ class ChosenLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _SystemEstimate:
     """One system's estimate, and the influence of each reply on it."""
 
     estimate: float
@@ -205,7 +205,7 @@ def _combined(systems: list[ChosenLabels], signs: list[int], confidence: float) 
     )
 
 
-def _regression(system: ChosenLabels) -> _Part:
+def _regression(system: ChosenLabels) -> _SystemEstimate:
     """The regression estimate; without a slope where scores are constant or labels are few."""
     labels, scores, p = _checked(system)
     known = ~np.isnan(labels)
@@ -225,10 +225,10 @@ def _regression(system: ChosenLabels) -> _Part:
     influence = score_influence.copy()
     influence[known] += w * g_weights * (y - fitted[known]) / np.sqrt(1 - leverage) / len(scores)
     slope = float(line[1]) if has_slope else 0.0
-    return _Part(estimate, influence, score_influence, slope, _effective(w) - 1 - has_slope, n)
+    return _SystemEstimate(estimate, influence, score_influence, slope, _effective(w) - 1 - has_slope, n)
 
 
-def _labels_alone(system: ChosenLabels) -> _Part:
+def _labels_alone(system: ChosenLabels) -> _SystemEstimate:
     """The weighted mean of the labels (Hajek's estimate)."""
     labels, _, p = _checked(system)
     known = ~np.isnan(labels)
@@ -237,7 +237,7 @@ def _labels_alone(system: ChosenLabels) -> _Part:
     influence = np.zeros(len(labels))
     leverage = np.clip(w / w.sum(), 0, 0.99) if w.size else w
     influence[known] = w * (labels[known] - mean) / np.sqrt(1 - leverage) / w.sum() if w.size else 0
-    return _Part(mean, influence, influence, 0.0, _effective(w) - 1, int(known.sum()))
+    return _SystemEstimate(mean, influence, influence, 0.0, _effective(w) - 1, int(known.sum()))
 
 
 def _checked(system: ChosenLabels) -> tuple[Floats, Floats, Floats]:
@@ -278,7 +278,7 @@ def _effective(w: Floats) -> float:
     return float(w.sum() ** 2 / (w @ w)) if w.size else 0.0
 
 
-def _welch(parts: list[_Part]) -> float:
+def _welch(parts: list[_SystemEstimate]) -> float:
     """The degrees of freedom of a mean, or of a difference (Welch 1947)."""
     if len(parts) == 1:
         return parts[0].degrees

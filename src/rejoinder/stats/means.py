@@ -146,7 +146,9 @@ def compare_paired(
     known = ~(np.isnan(first) | np.isnan(second))
     if not known.all():
         first, second, sizes, codes = first[known], second[known], sizes[known], codes[known]
-    second = _without_noise(first, second, limits)
+    # The same reply may get another last bit on another machine, in another batch or in a file with fewer digits
+    # (docs/reference/determinism.md), and many such differences in one direction would be significant.
+    second = np.where(np.abs(second - first) < _resolution(first, second, limits), first, second)
     mean_a, mean_b = _mean(first, sizes[:, 0]), _mean(second, sizes[:, 1])
     gains = _gains(first, second, sizes, codes)
     values = two_values(np.concatenate([first, second]), limits)
@@ -164,7 +166,7 @@ def compare_paired(
         p_value=test.p_value,
         smallest_p=test.smallest_p,
         effect_size=hedges_g(first, second, mean_b - mean_a),
-        power_effect=standardised(mean_b - mean_a, deviation) if first.size > 1 else math.nan,
+        power_effect=standardised_difference(mean_b - mean_a, deviation) if first.size > 1 else math.nan,
         outcomes=paired_outcomes(first, second),
         standard_error=math.sqrt(gains.variance),
         degrees=max(gains.sums.size - 1, 1),
@@ -230,15 +232,6 @@ def _resolution(a: Floats, b: Floats, limits: Values | None) -> float:
     values = np.concatenate([a, b])
     span = limits[1] - limits[0] if limits is not None else float(np.ptp(values)) if values.size else 0.0
     return RESOLUTION * span
-
-
-def _without_noise(a: Floats, b: Floats, limits: Values | None) -> Floats:
-    """b, with the value of a where the two differ by less than the resolution.
-
-    The same reply may get another last bit on another machine, in another batch or in a file with fewer digits
-    (docs/reference/determinism.md), and many such differences in one direction would be significant.
-    """
-    return np.where(np.abs(b - a) < _resolution(a, b, limits), a, b)
 
 
 def _gains(a: Floats, b: Floats, sizes: Floats, codes: Ints) -> Sums:
@@ -350,7 +343,7 @@ def hedges_g(a: Floats, b: Floats, difference: float | None = None) -> float:
         return math.nan
     pooled = math.sqrt((a.size * float(a.var()) + b.size * float(b.var())) / degrees)
     gap = float(b.mean() - a.mean()) if difference is None else difference
-    return (1 - 3 / (4 * degrees - 1)) * standardised(gap, pooled)
+    return (1 - 3 / (4 * degrees - 1)) * standardised_difference(gap, pooled)
 
 
 def needed_examples(
@@ -380,7 +373,7 @@ def _shares(wins: int, losses: int, total: int) -> Outcomes:
     return Outcomes(wins / total, (total - wins - losses) / total, losses / total)
 
 
-def standardised(difference: float, deviation: float) -> float:
+def standardised_difference(difference: float, deviation: float) -> float:
     """The difference in standard deviations; NaN where there is a difference but no deviation.
 
     With the standard deviation of the differences of pairs it is Cohen's d_z (Cohen 1988; Lakens 2013, eq. 6).

@@ -160,7 +160,7 @@ def _severities(
 
 
 @dataclass(frozen=True, slots=True)
-class Solution:
+class MixedSolution:
     """Estimates for given theta."""
 
     theta: Floats
@@ -176,7 +176,7 @@ class Solution:
     """Solves equations with A."""
 
 
-class Equations:
+class MixedEquations:
     """The products of a model's matrices, computed once."""
 
     def __init__(self, y: Floats, x: Floats, factors: Sequence[Ints]) -> None:
@@ -193,7 +193,7 @@ class Equations:
         self.zx, self.zy = np.asarray(z.T @ x), np.asarray(z.T @ y)
         self.xx, self.xy, self.yy = x.T @ x, x.T @ y, float(y @ y)
 
-    def solve(self, theta: Floats) -> Solution:
+    def solve(self, theta: Floats) -> MixedSolution:
         """The best coefficients for the given relative standard deviations."""
         from scipy.sparse.linalg import splu
 
@@ -210,7 +210,7 @@ class Equations:
         residual = self.yy - float(inner_y @ solved[:, -1]) - float(right @ coefficients)
         log_a = float(np.sum(np.log(np.abs(factorised.U.diagonal()))))  # L has a diagonal of ones
         log_m = float(np.linalg.slogdet(precision)[1])
-        return Solution(theta, coefficients, precision, max(residual, 0.0), log_a + log_m, factorised)
+        return MixedSolution(theta, coefficients, precision, max(residual, 0.0), log_a + log_m, factorised)
 
     def scale(self, theta: Floats) -> Floats:
         """theta of each random effect. (q,)"""
@@ -267,8 +267,8 @@ class Contrast:
 class MixedFit:
     """A fitted model."""
 
-    equations: Equations
-    solution: Solution
+    equations: MixedEquations
+    solution: MixedSolution
     residual_variance: float
 
     @property
@@ -387,7 +387,7 @@ def fit_reml(y: ArrayLike, x: ArrayLike, factors: Sequence[Ints]) -> MixedFit:
         raise ValueError(f"y, x and factors must have as many rows, not {values.shape} and {design.shape}")
     if len(values) <= design.shape[1] or not factors:
         raise ValueError("a mixed model needs more rows than fixed effects, and at least one factor")
-    equations = Equations(values, design, factors)
+    equations = MixedEquations(values, design, factors)
     # Over variances, not deviations: at 0 the derivative by a deviation is 0, and a search that gets there would stay.
     found = minimize(
         lambda ratios: equations.profiled_deviance(np.sqrt(ratios)),

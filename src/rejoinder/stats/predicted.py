@@ -35,7 +35,7 @@ class LabelledScores:
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class ScoredSystem:
     """One system's known labels and scores, with the number of each reply's group."""
 
     labels: Floats
@@ -80,7 +80,7 @@ class Moments:
         return scale * self.residual(weights) + float(weights @ self.unlabelled @ weights)
 
 
-def systems_of(*given: LabelledScores) -> list[System]:
+def scored_systems(*given: LabelledScores) -> list[ScoredSystem]:
     """The systems over one numbering of all their groups; a reply with a NaN is left out."""
     parts = []
     for system in given:
@@ -111,12 +111,16 @@ def _common_codes(sizes: list[int], groups: list[Groups]) -> tuple[list[Ints], i
     return np.split(codes.reshape(-1).astype(np.int64), np.cumsum(sizes)[:-1]), len(found)
 
 
-def _system(labels: Floats, scores: Floats, others: Floats, codes: Ints, other_codes: Ints, n_codes: int) -> System:
+def _system(
+    labels: Floats, scores: Floats, others: Floats, codes: Ints, other_codes: Ints, n_codes: int
+) -> ScoredSystem:
     known, other_known = ~(np.isnan(labels) | np.isnan(scores)), ~np.isnan(others)
-    return System(labels[known], scores[known], others[other_known], codes[known], other_codes[other_known], n_codes)
+    return ScoredSystem(
+        labels[known], scores[known], others[other_known], codes[known], other_codes[other_known], n_codes
+    )
 
 
-def moments_of(systems: Sequence[System], signs: Sequence[int]) -> Moments:
+def moments_of(systems: Sequence[ScoredSystem], signs: Sequence[int]) -> Moments:
     """Sums over groups of products of influences; the variance of unlabelled means comes from all scores."""
     signed = list(zip(signs, systems, strict=True))
     labels = np.sum([sign * _influence(p.labels, p.codes, p.n_codes) for sign, p in signed], axis=0)
@@ -142,13 +146,15 @@ def moments_of(systems: Sequence[System], signs: Sequence[int]) -> Moments:
     )
 
 
-def _pooled_scores(system: System) -> tuple[Floats, Ints]:
+def _pooled_scores(system: ScoredSystem) -> tuple[Floats, Ints]:
     """All scores of the system, labelled first, less their common mean; and their groups."""
     scores = np.concatenate([system.scores, system.others])
     return _centred(scores), np.concatenate([system.codes, system.other_codes])
 
 
-def _unlabelled_covariance(systems: Sequence[System], pooled: Sequence[tuple[Floats, Ints]], signs: Ints) -> Floats:
+def _unlabelled_covariance(
+    systems: Sequence[ScoredSystem], pooled: Sequence[tuple[Floats, Ints]], signs: Ints
+) -> Floats:
     """The covariance of the mean scores of the systems' unlabelled replies. (systems, systems)
 
     Two replies of one group are taken to have the same covariance in all groups, likewise two replies of two systems.
@@ -247,7 +253,7 @@ def prediction_powered_mean(
 
     `label_values` are the two values of yes/no labels; by default 0 and 1 where there are no others.
     """
-    return _infer(systems_of(system), (1,), weight, confidence, label_values)
+    return _infer(scored_systems(system), (1,), weight, confidence, label_values)
 
 
 def prediction_powered_difference(
@@ -259,7 +265,7 @@ def prediction_powered_difference(
     label_values: tuple[float, float] | None = None,
 ) -> PredictionPowered:
     """The mean of system B minus that of system A; contexts in common (groups with equal names) count as pairs."""
-    return _infer(systems_of(a, b), (-1, 1), weight, confidence, label_values)
+    return _infer(scored_systems(a, b), (-1, 1), weight, confidence, label_values)
 
 
 def selection_p_value(system: LabelledScores) -> float:
@@ -268,7 +274,7 @@ def selection_p_value(system: LabelledScores) -> float:
     A small one means that the labelled replies are hardly a random sample. NaN where one of the two is empty, or where
     all scores are equal.
     """
-    (part,) = systems_of(system)
+    (part,) = scored_systems(system)
     moments = moments_of([part], (1,))
     variance = float((moments.gaps + moments.unlabelled)[0, 0])
     degrees = np.unique(np.concatenate([part.codes, part.other_codes])).size - 2
@@ -296,7 +302,7 @@ def labels_needed(difference: PredictionPowered, *, power: float = 0.8, alpha: f
 
 
 def _infer(
-    systems: Sequence[System],
+    systems: Sequence[ScoredSystem],
     signs: Sequence[int],
     weight: float | None,
     confidence: float,
@@ -358,13 +364,13 @@ def _tuning_noise(moments: Moments, weights: Floats, gaps: Floats) -> float:
     return moments.residual(weights) * float(gaps @ inverse @ moments.labelled @ inverse @ gaps)
 
 
-def _yes_or_no(systems: Sequence[System]) -> tuple[float, float] | None:
+def _yes_or_no(systems: Sequence[ScoredSystem]) -> tuple[float, float] | None:
     """0 and 1 where no label of any system has another value; None otherwise, or without labels."""
     labels = np.concatenate([system.labels for system in systems])
     return (0.0, 1.0) if all(system.labels.size for system in systems) and np.isin(labels, (0, 1)).all() else None
 
 
-def _with_pseudo_labels(systems: Sequence[System], values: tuple[float, float]) -> list[System]:
+def _with_pseudo_labels(systems: Sequence[ScoredSystem], values: tuple[float, float]) -> list[ScoredSystem]:
     """The systems with pseudo-labels of both values, each a group of its own with the mean score."""
     labels = np.repeat(values, 2 if len(systems) == 1 else 1)
     n_codes = systems[0].n_codes + labels.size * len(systems)

@@ -214,7 +214,7 @@ def all_beaten_in_turn(wins: Floats) -> Bools:
 
 # Systems ranked by pairwise preferences: strengths with intervals, differences with p-values, and groups.
 #
-# Contexts are resampled, because several judgements of one context are not independent. Strengths and their differences
+# Contexts are resampled, because preferences of one context are not independent. Strengths and their differences
 # have intervals of Student's t: plus and minus the quantile times the standard deviation over the resamples, or the
 # standard error of the Fisher information where that is larger. The p-value of a difference is that of the same t, so
 # that interval and p-value never contradict each other. `benchmarks/coverage.py` measures the coverage.

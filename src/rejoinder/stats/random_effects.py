@@ -1,4 +1,4 @@
-"""Estimates of several data sets pooled into one: random-effects meta-analysis.
+"""Estimates of several data sets pooled into one, by a random-effects model.
 
 The true effect of data set i is normal around a common mean, with the variance tau^2 between sets; its estimate y_i has
 the known variance v_i. tau^2 is estimated by restricted maximum likelihood (REML; Viechtbauer 2005) or by DerSimonian
@@ -25,7 +25,7 @@ _SMALL = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Pooled:
+class PooledEffect:
     """The mean effect over data sets."""
 
     mean: Interval
@@ -41,7 +41,9 @@ class Pooled:
     n_sets: int
 
 
-def pool_effects(effects: ArrayLike, variances: ArrayLike, *, method: str = "reml", confidence: float = 0.95) -> Pooled:
+def pool_effects(
+    effects: ArrayLike, variances: ArrayLike, *, method: str = "reml", confidence: float = 0.95
+) -> PooledEffect:
     """The mean of effects with known sampling variances; NaN bounds with a single effect."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
@@ -52,7 +54,7 @@ def pool_effects(effects: ArrayLike, variances: ArrayLike, *, method: str = "rem
         raise ValueError("variances must be above 0, and effects finite")
     if y.size == 1:
         unknown = Interval(float(y[0]), math.nan, math.nan)
-        return Pooled(unknown, unknown, math.nan, math.nan, 0.0, math.nan, 1)
+        return PooledEffect(unknown, unknown, math.nan, math.nan, 0.0, math.nan, 1)
     q = _q(y, 1 / v)
     between = _dersimonian_laird(y, v, q)
     if method == "reml":
@@ -68,7 +70,7 @@ def pool_effects(effects: ArrayLike, variances: ArrayLike, *, method: str = "rem
     typical = degrees * float(fixed.sum()) / float(fixed.sum() ** 2 - fixed @ fixed)
     from scipy.special import chdtrc
 
-    return Pooled(
+    return PooledEffect(
         Interval(mean, mean - reach * error, mean + reach * error),
         Interval(mean, mean - ahead, mean + ahead),
         math.sqrt(between),
@@ -81,14 +83,14 @@ def pool_effects(effects: ArrayLike, variances: ArrayLike, *, method: str = "rem
 
 def pool_correlations(
     correlations: ArrayLike, errors: ArrayLike, *, method: str = "reml", confidence: float = 0.95
-) -> Pooled:
+) -> PooledEffect:
     """The mean correlation, pooled on Fisher's z scale; `errors` are the standard errors of the z values.
 
     `tau`, Q and I^2 are those of the z values.
     """
     z = np.arctanh(np.asarray(correlations, np.float64))
     pooled = pool_effects(z, np.asarray(errors, np.float64) ** 2, method=method, confidence=confidence)
-    return Pooled(
+    return PooledEffect(
         _back(pooled.mean),
         _back(pooled.prediction),
         pooled.tau,

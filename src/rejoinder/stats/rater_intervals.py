@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from rejoinder.arrays import Floats, Ints
 from rejoinder.options import RESAMPLES
 from rejoinder.stats.intervals import Interval, bootstrap_bounds, t_quantile
-from rejoinder.stats.raters import half_means, kept_annotators, krippendorff_alpha, rating_matrix, rest_means
+from rejoinder.stats.raters import half_means, kept_raters, krippendorff_alpha, rating_matrix, rest_means
 from rejoinder.stats.resampling import Groups, bootstrap_chunks, group_codes, group_sums
 
 MANY_GROUPS = 1000
@@ -30,7 +30,7 @@ def alpha_interval(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """Krippendorff's alpha of the ratings (items, annotators) with its interval.
+    """Krippendorff's alpha of the ratings (items, raters) with its interval.
 
     Items with fewer than two ratings say nothing about agreement and are left out.
     """
@@ -127,11 +127,11 @@ def one_against_rest_interval(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """The mean Pearson correlation of one annotator with the mean of the others, as `one_against_rest` has it."""
+    """The mean Pearson correlation of one rater with the mean of the others, as `one_against_rest` has it."""
     matrix = rating_matrix(ratings)
     rest = rest_means(matrix)
     counts = np.sum(~np.isnan(matrix + rest), axis=0)
-    kept = kept_annotators(counts)
+    kept = kept_raters(counts)
     return _mean_correlation(
         matrix[:, kept], rest[:, kept], counts[kept].astype(np.float64), groups, n_resamples, confidence, seed
     )

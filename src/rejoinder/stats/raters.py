@@ -13,11 +13,11 @@ from rejoinder.stats.correlation import correlate, jointly_known, midranks
 # How far raters agree: kappa, Krippendorff's alpha, intraclass correlation; unusual raters; the ceiling.
 
 
-# Chance-corrected agreement on categories: Cohen's kappa of two annotators, Fleiss' kappa of many.
+# Chance-corrected agreement on categories: Cohen's kappa of two raters, Fleiss' kappa of many.
 
 
 def cohens_kappa(first: ArrayLike, second: ArrayLike, weights: str = "quadratic") -> float:
-    """Two annotators' agreement beyond chance: 1 - observed over expected disagreement (Cohen 1960, 1968).
+    """Two raters' agreement beyond chance: 1 - observed over expected disagreement (Cohen 1960, 1968).
 
     Disagreement is the distance of the two scores (`linear`), its square (`quadratic`), or 1 for any difference
     (`none`). Expected is the disagreement of the same scores in random order. An item that one of them did not rate
@@ -35,9 +35,9 @@ def cohens_kappa(first: ArrayLike, second: ArrayLike, weights: str = "quadratic"
 
 
 def fleiss_kappa(ratings: ArrayLike) -> float:
-    """The agreement beyond chance of several annotators on categories (Fleiss 1971). Ratings: (items, annotators).
+    """The agreement beyond chance of several raters on categories (Fleiss 1971). Ratings: (items, raters).
 
-    Different items may have different annotators, and different numbers of ratings (NaN: not rated); an item with
+    Different items may have different raters, and different numbers of ratings (NaN: not rated); an item with
     fewer than two is left out. NaN where all ratings are equal.
     """
     counts = category_counts(ratings)
@@ -61,10 +61,10 @@ def category_counts(ratings: ArrayLike) -> Floats:
 
 
 def rating_matrix(ratings: ArrayLike) -> Floats:
-    """The ratings as floats, (items, annotators); a ValueError for any other shape."""
+    """The ratings as floats, (items, raters); a ValueError for any other shape."""
     matrix = np.asarray(ratings, np.float64)
     if matrix.ndim != 2:
-        raise ValueError(f"ratings must be (items, annotators), not of shape {matrix.shape}")
+        raise ValueError(f"ratings must be (items, raters), not of shape {matrix.shape}")
     return matrix
 
 
@@ -75,7 +75,7 @@ def _distance(weights: str) -> np.ufunc:
     return distances[weights]
 
 
-# Krippendorff's alpha: agreement of any number of annotators, with missing ratings, on any scale.
+# Krippendorff's alpha: agreement of any number of raters, with missing ratings, on any scale.
 #
 # alpha = 1 - D_o / D_e, where D_o is the mean squared difference of two ratings of one item and D_e that of any two
 # ratings (Krippendorff 2011, "Computing Krippendorff's alpha-reliability"). The usual table of all pairs of values is
@@ -87,7 +87,7 @@ LEVELS = ("nominal", "ordinal", "interval")
 
 
 def krippendorff_alpha(ratings: ArrayLike, level: str = "interval") -> float:
-    """Alpha of the ratings (items, annotators), NaN: not rated; 1 is full agreement, 0 is chance.
+    """Alpha of the ratings (items, raters), NaN: not rated; 1 is full agreement, 0 is chance.
 
     An item with a single rating does not count. NaN where no item has two ratings, or where all ratings are equal.
     """
@@ -107,10 +107,10 @@ def perfect_correlation(alpha: float, counts: Ints) -> float:
     The mean of k ratings has the reliability k a / (1 + (k - 1) a), a being Krippendorff's alpha (Spearman and Brown
     1910), and no correlation with it exceeds the root of that. k is the harmonic mean of the counts.
     """
-    return float(np.sqrt(reliability(alpha, counts)))
+    return float(np.sqrt(mean_reliability(alpha, counts)))
 
 
-def reliability(alpha: float, counts: Ints) -> float:
+def mean_reliability(alpha: float, counts: Ints) -> float:
     """The reliability of mean ratings; 0 where alpha is negative."""
     single, raters = max(alpha, 0.0), len(counts) / float(np.sum(1 / counts))
     return raters * single / (1 + (raters - 1) * single) if not np.isnan(alpha) else float("nan")
@@ -143,10 +143,10 @@ def _interval(matrix: Floats, *, ranked: bool) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class IntraclassCorrelation:
-    """The six coefficients; `single` is the reliability of one annotator, `average` that of the mean of all.
+    """The six coefficients; `single` is the reliability of one rater, `average` that of the mean of all.
 
-    1: each item has different annotators. 2: the same annotators rate all items and are a random sample; differences
-    in leniency count as error. 3: the same annotators rate all items and are fixed; leniency does not count as error.
+    1: each item has different raters. 2: the same raters rate all items and are a random sample; differences
+    in leniency count as error. 3: the same raters rate all items and are fixed; leniency does not count as error.
     """
 
     single_1: float
@@ -156,14 +156,14 @@ class IntraclassCorrelation:
     average_2: float
     average_3: float
     n_items: int
-    n_annotators: int
+    n_raters: int
 
 
 def intraclass_correlation(ratings: ArrayLike) -> IntraclassCorrelation:
-    """The intraclass correlations of the ratings (items, annotators); an item with a gap (NaN) is left out.
+    """The intraclass correlations of the ratings (items, raters); an item with a gap (NaN) is left out.
 
-    They are computed from the mean squares of a two-way table: between items (B), within items (W), between annotators
-    (J), and residual (E). NaN with fewer than two items or annotators, or where all ratings are equal.
+    They are computed from the mean squares of a two-way table: between items (B), within items (W), between raters
+    (J), and residual (E). NaN with fewer than two items or raters, or where all ratings are equal.
     """
     matrix = rating_matrix(ratings)
     matrix = matrix[~np.isnan(matrix).any(axis=1)]
@@ -171,9 +171,9 @@ def intraclass_correlation(ratings: ArrayLike) -> IntraclassCorrelation:
     if n < 2 or k < 2 or np.ptp(matrix) == 0:
         nan = float("nan")
         return IntraclassCorrelation(nan, nan, nan, nan, nan, nan, n, k)
-    grand, items, annotators = matrix.mean(), matrix.mean(axis=1), matrix.mean(axis=0)
+    grand, items, raters = matrix.mean(), matrix.mean(axis=1), matrix.mean(axis=0)
     b = k * float(np.sum((items - grand) ** 2)) / (n - 1)
-    j = n * float(np.sum((annotators - grand) ** 2)) / (k - 1)
+    j = n * float(np.sum((raters - grand) ** 2)) / (k - 1)
     w = float(np.sum((matrix - items[:, None]) ** 2)) / (n * (k - 1))
     e = (w * n * (k - 1) - j * (k - 1)) / ((n - 1) * (k - 1))
     return IntraclassCorrelation(
@@ -184,7 +184,7 @@ def intraclass_correlation(ratings: ArrayLike) -> IntraclassCorrelation:
         average_2=_ratio(b - e, b + (j - e) / n),
         average_3=_ratio(b - e, b),
         n_items=n,
-        n_annotators=k,
+        n_raters=k,
     )
 
 
@@ -203,7 +203,7 @@ NORMAL_SCALE = 1.4826
 
 
 def mad_outliers(ratings: ArrayLike, threshold: float = 1.0) -> NDArray[np.bool_]:
-    """Which ratings are more than `threshold` scaled deviations from their item's median. (items, annotators)
+    """Which ratings are more than `threshold` scaled deviations from their item's median. (items, raters)
 
     Where most ratings of an item are equal, the deviation is 0 and every other rating is an outlier.
     """
@@ -231,13 +231,13 @@ def _median(matrix: Floats) -> Floats:
 
 # How well people agree with people: the reference for metrics.
 #
-# *Split half*: the annotators are divided at random, and the means of the two halves are correlated (Liu et al. 2016).
-# *One against the rest*: each annotator is treated as a metric and correlated with the mean of the others (Tao et al.
+# *Split half*: the raters are divided at random, and the means of the two halves are correlated (Liu et al. 2016).
+# *One against the rest*: each rater is treated as a metric and correlated with the mean of the others (Tao et al.
 # 2018).
 
 
 FEWEST_ITEMS = 30
-"""Items that an annotator must have rated for a correlation that is worth reporting."""
+"""Items that a rater must have rated for a correlation that is worth reporting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,19 +251,19 @@ class SplitHalf:
 
 @dataclass(frozen=True, slots=True)
 class OneAgainstRest:
-    """The correlation of each annotator with the mean of the others, and its mean, median and maximum.
+    """The correlation of each rater with the mean of the others, and its mean, median and maximum.
 
     Of a handful of ratings a correlation is mostly noise, and the best of several is the luckiest: the three summaries
-    leave out annotators with too few, and the mean weights them by their number of ratings.
+    leave out raters with too few, and the mean weights them by their number of ratings.
     """
 
     mean: float
     median: float
     maximum: float
-    annotators: Floats
+    raters: Floats
     """All of them; NaN where it is undefined."""
     counts: Ints
-    """The items that each annotator and another one rated."""
+    """The items that each rater and another one rated."""
 
 
 def split_half(
@@ -274,10 +274,10 @@ def split_half(
     seed: int = 0,
     within_items: bool = False,
 ) -> SplitHalf:
-    """The agreement of random halves of the annotators. Ratings: (items, annotators), NaN: not rated.
+    """The agreement of random halves of the raters. Ratings: (items, raters), NaN: not rated.
 
     `within_items` splits each item's ratings separately: for ratings whose columns are not the same people throughout,
-    or where each annotator rated few items. An item without a rating in one of the halves is left out of that split.
+    or where each rater rated few items. An item without a rating in one of the halves is left out of that split.
     """
     first, second = half_means(ratings, n_splits=n_splits, seed=seed, within_items=within_items)
     correlations = [correlate(x, y, kind).coefficient for x, y in zip(first.T, second.T, strict=True)]
@@ -295,21 +295,21 @@ def half_means(
         raise ValueError(f"n_splits must be at least 1, not {n_splits}")
     matrix = rating_matrix(ratings)
     rng = np.random.default_rng(seed)
-    shuffle = _shuffled_within_items if within_items else _shuffled_annotators
+    shuffle = _shuffled_within_items if within_items else _shuffled_raters
     halves = [_halves(shuffle(matrix, rng)) for _ in range(n_splits)]
     return np.stack([first for first, _ in halves], axis=1), np.stack([second for _, second in halves], axis=1)
 
 
 def one_against_rest(ratings: ArrayLike, *, kind: str = "pearson") -> OneAgainstRest:
-    """Each annotator's correlation with the mean of the others, over the items that both rated.
+    """Each rater's correlation with the mean of the others, over the items that both rated.
 
-    Annotators with fewer than 30 such items are left out of the summaries, or, where nobody has as many, those with
+    Raters with fewer than 30 such items are left out of the summaries, or, where nobody has as many, those with
     fewer than half as many as the one with the most.
     """
     matrix = rating_matrix(ratings)
     found = [correlate(x, y, kind) for x, y in zip(matrix.T, rest_means(matrix).T, strict=True)]
     each, counts = np.array([one.coefficient for one in found]), np.array([one.n for one in found], np.int64)
-    enough = kept_annotators(counts) & ~np.isnan(each)
+    enough = kept_raters(counts) & ~np.isnan(each)
     if not enough.any():
         return OneAgainstRest(np.nan, np.nan, np.nan, each, counts)
     kept = each[enough]
@@ -318,7 +318,7 @@ def one_against_rest(ratings: ArrayLike, *, kind: str = "pearson") -> OneAgainst
 
 
 def rest_means(matrix: Floats) -> Floats:
-    """For each annotator, the mean rating of each item by the others. (items, annotators)"""
+    """For each rater, the mean rating of each item by the others. (items, raters)"""
     known = ~np.isnan(matrix)
     filled = np.where(known, matrix, 0)
     counts = known.sum(axis=1, keepdims=True) - known
@@ -327,8 +327,8 @@ def rest_means(matrix: Floats) -> Floats:
     return means
 
 
-def kept_annotators(counts: Ints) -> NDArray[np.bool_]:
-    """Which annotators have enough items in common with others for a correlation that is worth reporting."""
+def kept_raters(counts: Ints) -> NDArray[np.bool_]:
+    """Which raters have enough items in common with others for a correlation that is worth reporting."""
     most = int(counts.max(initial=0))
     enough: NDArray[np.bool_] = counts >= (FEWEST_ITEMS if most >= FEWEST_ITEMS else most / 2)
     return enough
@@ -343,7 +343,7 @@ def row_means(matrix: Floats) -> Floats:
     return means
 
 
-def _shuffled_annotators(matrix: Floats, rng: np.random.Generator) -> Floats:
+def _shuffled_raters(matrix: Floats, rng: np.random.Generator) -> Floats:
     return matrix[:, rng.permutation(matrix.shape[1])]
 
 

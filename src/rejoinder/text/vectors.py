@@ -40,7 +40,7 @@ from rejoinder.threads import check_polars_threads
 # ~/.cache/rejoinder.
 
 
-SHIPPED = "conversational-50d"
+SHIPPED_VECTORS = "conversational-50d"
 _RESOURCES = Path(__file__).resolve().parents[1] / "resources"
 _CACHE_VERSION = 1
 
@@ -98,13 +98,13 @@ class WordVectors:
         return len(self.matrix)
 
 
-def load_vectors(source: str | Path = SHIPPED, *, quiet: bool = False) -> WordVectors:
+def load_vectors(source: str | Path = SHIPPED_VECTORS, *, quiet: bool = False) -> WordVectors:
     """The word vectors in a file, or the set that comes with the package."""
     path = Path(source)
-    if str(source) == SHIPPED:
+    if str(source) == SHIPPED_VECTORS:
         return _load_shipped()
     if not path.is_file():
-        expected = f"expected a file, or {SHIPPED!r} for the shipped set"
+        expected = f"expected a file, or {SHIPPED_VECTORS!r} for the shipped set"
         raise CallError(f"no word vectors at {shortened(str(path))}: {expected}")
     folder = _cache_entry(path)
     wanted = _source_stamp(path)
@@ -129,9 +129,9 @@ def cache_folder() -> Path:
 
 
 def _load_shipped() -> WordVectors:
-    vocabulary = (_RESOURCES / f"{SHIPPED}.txt").read_bytes()
-    matrix = mapped_array(_RESOURCES / f"{SHIPPED}.npy")
-    return WordVectors(SHIPPED, vocabulary, matrix, _digest(vocabulary, matrix))
+    vocabulary = (_RESOURCES / f"{SHIPPED_VECTORS}.txt").read_bytes()
+    matrix = mapped_array(_RESOURCES / f"{SHIPPED_VECTORS}.npy")
+    return WordVectors(SHIPPED_VECTORS, vocabulary, matrix, _digest(vocabulary, matrix))
 
 
 def _digest(vocabulary: bytes, matrix: Matrix) -> str:
@@ -223,7 +223,7 @@ _OTHER_FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class VectorLayout:
     """How a vector file is laid out."""
 
     binary: bool
@@ -255,7 +255,7 @@ def _read(path: Path, quiet: bool) -> tuple[list[str], Vectors]:
     return list(collected.rows), collected.matrix[: len(collected.rows)]
 
 
-def detect_layout(path: Path) -> Layout:
+def detect_layout(path: Path) -> VectorLayout:
     """The layout of a file, from its first bytes."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
@@ -271,7 +271,7 @@ def detect_layout(path: Path) -> Layout:
             expected = f"a number of words and 1 to {_MOST_DIMS:,} dimensions"
             raise DataError(f"the header announces {_shown(first)}: expected {expected}", file=str(path), line=1)
         words, dims = map(int, header)
-        return Layout(not _is_text(rest, dims), dims, words, start=len(first) + 1)
+        return VectorLayout(not _is_text(rest, dims), dims, words, start=len(first) + 1)
     lines = head.split(b"\n")
     if len(head) == _HEAD_BYTES and len(lines) > 1:
         lines.pop()  # it may be incomplete
@@ -281,7 +281,7 @@ def detect_layout(path: Path) -> Layout:
     if not 0 < dims <= _MOST_DIMS or _CONTROL.search(first):
         expected = "expected a header (number of words, dimensions) or a word and its numbers"
         raise DataError(f"{expected}, found {_shown(first)}", file=str(path), line=1)
-    return Layout(False, dims)
+    return VectorLayout(False, dims)
 
 
 def _is_text(after_header: bytes, dims: int) -> bool:
@@ -328,7 +328,7 @@ class _Collected:
         self.matrix[before : len(self.rows)] = vectors if len(fresh) == len(words) else vectors[fresh]
 
 
-def _read_text(path: Path, layout: Layout, bar: Any) -> _Collected:
+def _read_text(path: Path, layout: VectorLayout, bar: Any) -> _Collected:
     # Each number takes two bytes at least, so a header with wrong dimensions allocates no more than the file is worth.
     most = path.stat().st_size // (2 * layout.dims + 1) + 1
     collected = _Collected(np.empty((min(_count_lines(path), most), layout.dims), np.float32))
@@ -405,7 +405,7 @@ def _parse_line(line: bytes, dims: int) -> tuple[str, list[float]]:
     return fields[0].decode(), [float(part) for part in fields[1:]]
 
 
-def _read_binary(path: Path, layout: Layout, bar: Any) -> _Collected:
+def _read_binary(path: Path, layout: VectorLayout, bar: Any) -> _Collected:
     promised = layout.words or 0
     most = path.stat().st_size // (4 * layout.dims + 2)  # never allocate by the header alone, which may be wrong
     collected = _Collected(np.empty((min(promised, most), layout.dims), np.float32))
@@ -422,7 +422,7 @@ def _read_binary(path: Path, layout: Layout, bar: Any) -> _Collected:
     return collected
 
 
-def _binary_words(path: Path, layout: Layout) -> Iterator[tuple[str, bytes]]:
+def _binary_words(path: Path, layout: VectorLayout) -> Iterator[tuple[str, bytes]]:
     """Each word with the bytes of its vector."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         position = layout.start

@@ -83,22 +83,21 @@ def stem(word: str) -> str:
         return word
     if word in _WHOLE_WORDS:
         return _WHOLE_WORDS[word]
-    word = _with_consonant_y(word.removeprefix("'"))
+    word = word.removeprefix("'")
+    if "y" in word:  # a capital for each y that begins the word or follows a vowel (Y itself is not a vowel)
+        word = _CONSONANT_Y.sub(r"\1Y", word)
     r1, r2 = _regions(word)
     word = _without_plural(_without_genitive(word))
     if word not in _DONE_AFTER_PLURAL:
         word = _without_past_or_gerund(word, r1)
-        word = _final_y_to_i(word)
+        if len(word) > 2 and word[-1] in "yY" and word[-2] not in _VOWELS:  # step 1c
+            word = word[:-1] + "i"
         word = _step_2(word, r1)
-        word = _step_3(word, r1, r2)
+        base, suffix, replacement = _split(word, _STEP_3)
+        word = word if len(base) < (r2 if suffix == "ative" else r1) else base + replacement
         word = _step_4(word, r2)
         word = _without_final_e_or_l(word, r1, r2)
     return word.replace("Y", "y")
-
-
-def _with_consonant_y(word: str) -> str:
-    """A capital for each y that begins the word or follows a vowel (Y itself is not a vowel)."""
-    return _CONSONANT_Y.sub(r"\1Y", word) if "y" in word else word
 
 
 def _regions(word: str) -> tuple[int, int]:
@@ -147,13 +146,6 @@ def _without_past_or_gerund(word: str, r1: int) -> str:
     return base + "e" if is_short_word else base
 
 
-def _final_y_to_i(word: str) -> str:
-    """Step 1c."""
-    if len(word) > 2 and word[-1] in "yY" and word[-2] not in _VOWELS:
-        return word[:-1] + "i"
-    return word
-
-
 def _split(word: str, rules: _Rules) -> tuple[str, str, str]:
     """The word before its longest suffix, that suffix ("" where no rule applies) and its replacement."""
     for suffix, replacement in rules.get(word[-2:], ()):
@@ -169,11 +161,6 @@ def _step_2(word: str, r1: int) -> str:
     if suffix == "ogi" and not base.endswith("l"):
         return word
     return base + replacement
-
-
-def _step_3(word: str, r1: int, r2: int) -> str:
-    base, suffix, replacement = _split(word, _STEP_3)
-    return word if len(base) < (r2 if suffix == "ative" else r1) else base + replacement
 
 
 def _step_4(word: str, r2: int) -> str:
@@ -293,7 +280,7 @@ def words_of(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Usage:
+class WordUsage:
     """Tables of hashes with counts."""
 
     words: Mapping[int, float]
@@ -327,18 +314,18 @@ class Usage:
 
 
 @cache
-def shipped_usage() -> Usage:
+def shipped_usage() -> WordUsage:
     """The tables that come with the package."""
-    return usage_of(saved_arrays(TABLES))
+    return word_usage(saved_arrays(TABLES))
 
 
-def usage_of(arrays: Mapping[str, NDArray[Any]]) -> Usage:
+def word_usage(arrays: Mapping[str, NDArray[Any]]) -> WordUsage:
     """From saved arrays."""
 
     def table(name: str, counts: str) -> dict[int, float]:
         return dict(zip(arrays[name].tolist(), np.exp(arrays[counts] / STEP).tolist(), strict=True))
 
-    return Usage(
+    return WordUsage(
         table("words", "word_counts"),
         table("words", "turns_with"),
         table("pairs", "pair_counts"),

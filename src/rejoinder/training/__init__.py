@@ -1,4 +1,4 @@
-"""`train`, `distill` and `calibrate`, by name.
+"""`train`, `distil` and `calibrate`, by name.
 
 In reading order:
 

@@ -55,13 +55,13 @@ class Calibrated(Result):
     dimension: str
     calibration: Calibration
     correlations: dict[str, tuple[Interval, Interval]]
-    """`pearson` and `spearman` -> with human scores, before and after."""
+    """`pearson` and `spearman` -> with ratings, before and after."""
     coverage: Interval
-    """The share of human scores that lie in their interval, for contexts that the calibration was made without."""
+    """The share of ratings that lie in their interval, for contexts that the calibration was made without."""
     width: float
     """The mean length of the intervals."""
     error: float
-    """The mean distance between score and human score."""
+    """The mean distance between score and rating."""
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Calibrated(Result):
         columns = ["correlation with people", Column("before", digits=3), Column("after", digits=3)]
         bounds = "" if np.isnan(coverage.low) else f" [{coverage.low:.1%}, {coverage.high:.1%}]"
         said = [
-            f"{made.level:.0%} intervals contain {coverage.estimate:.1%}{bounds} of the human scores in "
+            f"{made.level:.0%} intervals contain {coverage.estimate:.1%}{bounds} of the ratings in "
             "cross-validation over contexts;",
             f"on the scale from 1 to 5, their mean length is {self.width:.2f}, and the mean error of the scores "
             f"{self.error:.2f}",
@@ -112,17 +112,17 @@ def calibrate(
         ),
     ],
     judged: Annotated[
-        Any, Option("replies with human scores, not used to train the evaluator", name="--judged", metavar="FILE")
+        Any, Option("replies with ratings, not used to train the evaluator", name="--judged", metavar="FILE")
     ],
     *,
     dimension: Annotated[
         str | None,
-        Option("which human scores to use (default: the only ones, or the overall ones)", text, metavar="NAME"),
+        Option("which ratings to use (default: the only ones, or the overall ones)", text, metavar="NAME"),
     ] = None,
     scale: Scale = None,
     level: Annotated[
         float,
-        Option("the share of intervals that should contain the human score, from 0.5 to 0.99", number(0.5, 0.99)),
+        Option("the share of intervals that should contain the rating, from 0.5 to 0.99", number(0.5, 0.99)),
     ] = LEVEL,
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
@@ -139,12 +139,12 @@ def calibrate(
     ] = None,
     quiet: Quiet = True,
 ) -> Calibrated:
-    """Fit a calibration to replies with human scores, and save the calibrated evaluator in `output`.
+    """Fit a calibration to replies with ratings, and save the calibrated evaluator in `output`.
 
     The evaluator is a fitted one, the folder of one, or the name of one that comes with the package. `judged` is a
     file, a frame or a list of records; replies of the split `test`, and those whose context the evaluator was trained
     on, are left out. `scale` is the lowest and the highest score that people could give (by default, that they gave),
-    and `level` the share of intervals that should contain the human score. `output` may be the evaluator's own folder.
+    and `level` the share of intervals that should contain the rating. `output` may be the evaluator's own folder.
     """
     target = None if output is None else output_path(output)
     folder = None if isinstance(evaluator, Evaluator) else _folder_of(evaluator)

@@ -16,11 +16,11 @@ from rejoinder.data.contexts import TrainedContexts, context_groups, digest_of, 
 from rejoinder.data.dialogues import CorpusReader, pair_of
 from rejoinder.data.records import Fields
 from rejoinder.errors import CallError, UnknownNameError
-from rejoinder.evaluators.base import Evaluator, Fit
+from rejoinder.evaluators.base import Evaluator, EvaluatorFit
 from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST
 from rejoinder.evaluators.encoder.encoder import Encoder
-from rejoinder.evaluators.encoder.replay import TRUE, WORSE, candidates_of, kind_of
+from rejoinder.evaluators.encoder.replay import TRUE, WORSE, candidate_kind, candidates_of
 from rejoinder.evaluators.ensemble import Ensemble
 from rejoinder.evaluators.familiarity import Familiarity
 from rejoinder.evaluators.static.static import Static
@@ -113,7 +113,7 @@ def distil(
     judged: Annotated[
         Any,
         Option(
-            "replies with human scores, to measure how far the student agrees with people; may be repeated",
+            "replies with ratings, to measure how far the student agrees with people; may be repeated",
             metavar="FILE",
             many="repeat",
             group=_DATA,
@@ -282,7 +282,7 @@ def _read(dialogues: Any, candidates: Any, judged: Any, dimension: str | None, r
     if given.judged:
         labels(given.judged, dimension)
     elif dimension is not None:
-        raise CallError("a dimension is for human scores: expected judged replies")
+        raise CallError("a dimension is for ratings: expected judged replies")
     return given
 
 
@@ -324,7 +324,7 @@ _FEWEST_REPLIES = 10
 
 
 @dataclass(frozen=True)
-class Divided:
+class DividedReplies:
     """What the student learns from, and replies that it is checked on."""
 
     dialogues: list[Dialogue]
@@ -334,7 +334,7 @@ class Divided:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class StudentTrust:
     """Correlations of the student's scores with those of somebody else."""
 
     who: str
@@ -357,7 +357,7 @@ class StudentCheck:
 
     student: str
     teacher: str
-    found: tuple[Agreement, ...]
+    found: tuple[StudentTrust, ...]
     missing: tuple[str, ...] = ()
     """Why an agreement could not be measured."""
 
@@ -389,19 +389,19 @@ class StudentCheck:
         (folder / CARD).write_text(self.card(), encoding="utf-8")
 
 
-def divide(dialogues: Sequence[Dialogue], candidates: Sequence[Example], contexts: int, seed: int) -> Divided:
+def divide(dialogues: Sequence[Dialogue], candidates: Sequence[Example], contexts: int, seed: int) -> DividedReplies:
     """Set some dialogues, or contexts of the candidates, aside; nothing where there are few."""
     if candidates:
         held = held_out(context_groups(candidates), SHARE, [seed, 11], fewest=FEWEST, most=MOST)
         sides = [[one for one, out in zip(candidates, held, strict=True) if out == side] for side in (False, True)]
-        return Divided(list(dialogues), sides[0], contexts, sides[1])
+        return DividedReplies(list(dialogues), sides[0], contexts, sides[1])
     aside = held_out(np.arange(len(dialogues)), SHARE, [seed, 11], fewest=FEWEST, most=MOST)
     if not aside.any():
-        return Divided(list(dialogues), [], contexts, [])
+        return DividedReplies(list(dialogues), [], contexts, [])
     for_check = min(MOST, max(1, round(SHARE * contexts)))
     made = candidates_of([one for one, out in zip(dialogues, aside, strict=True) if out], for_check, seed)
     learned = [one for one, out in zip(dialogues, aside, strict=True) if not out]
-    return Divided(learned, [], max(1, contexts - for_check), made)
+    return DividedReplies(learned, [], max(1, contexts - for_check), made)
 
 
 def check_student(
@@ -434,7 +434,7 @@ def check_student(
 
 def _agreement(
     who: str, student: Evaluator, examples: Sequence[Example], scores: Scores, seed: int
-) -> Agreement | None:
+) -> StudentTrust | None:
     """Correlations over the replies that both score; None where they are few."""
     if not examples:
         return None
@@ -444,7 +444,7 @@ def _agreement(
         return None
     contexts = context_groups(examples)[known]
     found = bootstrap_correlations(own[known], scores[known], contexts, seed=seed)
-    return Agreement(who, int(known.sum()), len(np.unique(contexts)), found["pearson"][0], found["spearman"][0])
+    return StudentTrust(who, int(known.sum()), len(np.unique(contexts)), found["pearson"][0], found["spearman"][0])
 
 
 # A small encoder that learns the scores of one or several evaluators: docs/guide/distillation.md.
@@ -497,7 +497,7 @@ def distill_encoder(
     from rejoinder.evaluators.encoder.model import DISTILLATION
     from rejoinder.evaluators.encoder.training import start_model
     from rejoinder.learning.checkpoints import Checkpoints
-    from rejoinder.learning.loop import train
+    from rejoinder.learning.loop import run_stage
 
     run = run or TrainingRun()
     examples, wanted = scored_candidates(teacher, dialogues, candidates, contexts, seed, run, scores_file)
@@ -510,14 +510,14 @@ def distill_encoder(
     data = digest_of([teacher.signature, examples_digest(examples)])
     planned = schedule or replace(DISTILLATION, most_steps=student.steps or None)
     settings = [student.parameters, data, seed, repr(losses), list(anchors), head_rate, repr(planned)]
-    train(model, stage, planned, seed, run, Checkpoints.of(run, digest_of(settings)))
+    run_stage(model, stage, planned, seed, run, Checkpoints.of(run, digest_of(settings)))
     seen = TrainedContexts.of(examples) | TrainedContexts.within(dialogues) | student.inherited_contexts()
     if isinstance(teacher, Evaluator | Judge):
         seen |= teacher.trained_contexts
     text = TrainingData(tuple(dialogues), seed=seed)
     familiarity = Familiarity.of(text)
     bounds = Bounds.of(text, familiarity)
-    fit = Fit(seed, data, len(dialogues), 0, __version__, seen, familiarity=familiarity, bounds=bounds)
+    fit = EvaluatorFit(seed, data, len(dialogues), 0, __version__, seen, familiarity=familiarity, bounds=bounds)
     student._remember({"model_": model}, fit)
     return student
 
@@ -570,7 +570,7 @@ def distill_stage(
         learned,
         [number for numbers in contexts if held[numbers[0]] for number in numbers if not np.isnan(wanted[number])],
         seed,
-        true=np.array([kind_of(example) == TRUE for example in examples], bool),
+        true=np.array([candidate_kind(example) == TRUE for example in examples], bool),
         anchor=anchor,
         losses=losses or LossWeights(),
     )

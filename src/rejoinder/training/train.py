@@ -18,7 +18,7 @@ from rejoinder.data.dialogues import CorpusReader
 from rejoinder.data.records import Fields
 from rejoinder.errors import CallError, NeedsError, UnknownNameError
 from rejoinder.evaluators.base import Pretrained
-from rejoinder.evaluators.blend.blend import Blend, load_member, places_of
+from rejoinder.evaluators.blend.blend import Blend, load_member, member_places
 from rejoinder.evaluators.simple import EncoderCosine
 from rejoinder.folders.outputs import (
     START_OVER,
@@ -90,7 +90,7 @@ def train(
     judged: Annotated[
         Any,
         Option(
-            "replies with human scores; may be repeated",
+            "replies with ratings; may be repeated",
             name="--judged",
             metavar="FILE",
             many="repeat",
@@ -324,17 +324,17 @@ def setup(
     if template is None and name not in TEMPLATES:
         raise UnknownNameError("evaluator that is set up", name, TEMPLATES)
     places = {"mpnet": mpnet, "smollm2": smollm2}
-    home, target = template or template_folder(name), Path(output)
+    folder, target = template or template_folder(name), Path(output)
     check_target(target)
-    config = _filled(read_config(home), places)
+    config = _filled(read_config(folder), places)
     listed = config["learned"]["members"]
     _check_found(name, places)
     still_open = [number for number, place in enumerate(listed) if OPEN in place]
     names = [config["parameters"]["members"][number] for number in still_open]
     members = [_checked(load_member(member), config[DIGESTS], places) for member in names]
     with replacing_folder(target) as fresh:
-        shutil.copytree(home, fresh, dirs_exist_ok=True)
-        for number, place in zip(still_open, places_of(names, members, fresh), strict=True):
+        shutil.copytree(folder, fresh, dirs_exist_ok=True)
+        for number, place in zip(still_open, member_places(names, members, fresh), strict=True):
             listed[number] = place
         write_config(fresh, {key: value for key, value in config.items() if key not in {"format", DIGESTS}})
     return Blend.load(target)

@@ -23,10 +23,10 @@ from rejoinder.stats.rater_intervals import alpha_interval, one_against_rest_int
 from rejoinder.stats.raters import krippendorff_alpha, one_against_rest, perfect_correlation, split_half
 from rejoinder.stats.resampling import ALPHA, holm, significance_clusters
 from rejoinder.stats.systems import FixedSystems, SystemPairs, pairwise_accuracies
-from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.probing import ScoredSet
 from rejoinder.types import Scores
 
-Compared = dict[tuple[int, int], tuple[Interval, float, float]]
+ComparedMetrics = dict[tuple[int, int], tuple[Interval, float, float]]
 """Columns of two metrics -> difference of their correlations, permutation p-value, Williams' p-value."""
 
 _MANY_CONTEXTS = 2000  # from so many on, a correlation is practically normal
@@ -37,7 +37,7 @@ _WORTH_MORE = 0.02  # below this p-value, more permutations may change a correct
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredCorrelation:
     """A coefficient with its interval and p-value."""
 
     interval: Interval
@@ -45,11 +45,11 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class MetricTrust:
     """One metric's agreement with people."""
 
     metric: str
-    measured: Mapping[str, Measured]
+    measured: Mapping[str, MeasuredCorrelation]
     """pearson, spearman, kendall"""
     n: int
     coverage: float
@@ -61,7 +61,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class MetricContest:
     """A comparison of two metrics: is B's correlation with people higher than A's?"""
 
     a: str
@@ -84,8 +84,8 @@ class LevelTable:
 
     level: str
     unit: str
-    rows: tuple[Agreement, ...]
-    contests: tuple[Contest, ...]
+    rows: tuple[MetricTrust, ...]
+    contests: tuple[MetricContest, ...]
     kind: str
     """The coefficient that metrics are ranked by."""
 
@@ -115,7 +115,7 @@ def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:
     n_contexts = len(np.unique(contexts))
     matrix = np.stack([part.oriented(label) for label in part.scores], axis=1)
     replicates = _replicates(matrix, part.human, contexts, scored)
-    measured: list[dict[str, Measured]] = [{} for _ in part.scores]
+    measured: list[dict[str, MeasuredCorrelation]] = [{} for _ in part.scores]
     for k in KINDS:
         intervals = [
             correlation_bounds(column, part.human, k, drawn, n_contexts)
@@ -123,12 +123,12 @@ def utterance_level(scored: ScoredSet, kind: str = "spearman") -> LevelTable:
         ]
         p_values = _p_values(matrix, part, replicates[k], [interval.estimate for interval in intervals], k)
         for each, interval, p_value in zip(measured, intervals, p_values.tolist(), strict=True):
-            each[k] = Measured(interval, p_value)
+            each[k] = MeasuredCorrelation(interval, p_value)
     compared = _contests(matrix, part, replicates[kind], kind)
     return _level("utterance", "replies", scored, measured, compared, len(rows), kind)
 
 
-def _contests(matrix: Floats, part: ScoredSet, replicates: Floats, kind: str) -> Compared:
+def _contests(matrix: Floats, part: ScoredSet, replicates: Floats, kind: str) -> ComparedMetrics:
     """For every two metrics the difference of their correlations, the permutation test's p-value and Williams'."""
     contexts, human = part.judged.clusters, part.human
     # Swapping ranks tests Spearman's coefficient as swapping scores tests Pearson's.
@@ -193,7 +193,7 @@ def system_level(scored: ScoredSet) -> LevelTable | None:
     intervals = {k: fixed.intervals(k, scored.resamples, scored.seed) for k in KINDS}
     measured = [
         {
-            k: Measured(
+            k: MeasuredCorrelation(
                 intervals[k][place],
                 correlate(fixed.means[:, place + 1], fixed.means[:, 0], k).p_value
                 if len(fixed.means) >= FEWEST_FOR_P
@@ -251,7 +251,13 @@ def _pooled(halves: list[PairAgreement]) -> Interval:
 
 
 def _level(
-    level: str, unit: str, scored: ScoredSet, measured: list[dict[str, Measured]], compared: Compared, n: int, kind: str
+    level: str,
+    unit: str,
+    scored: ScoredSet,
+    measured: list[dict[str, MeasuredCorrelation]],
+    compared: ComparedMetrics,
+    n: int,
+    kind: str,
 ) -> LevelTable:
     labels = list(scored.scores)
     adjusted = holm([p for _, p, _ in compared.values()])
@@ -259,12 +265,12 @@ def _level(
     contests = []
     for ((a, b), (difference, permutation, test)), p in zip(compared.items(), adjusted, strict=True):
         matrix[a, b] = matrix[b, a] = p
-        contests.append(Contest(labels[a], labels[b], difference, permutation, test, float(p)))
+        contests.append(MetricContest(labels[a], labels[b], difference, permutation, test, float(p)))
     estimates = [each[kind].interval.estimate for each in measured]
     clusters = significance_clusters(estimates, matrix)
     judged = ~np.isnan(scored.human)
     rows = [
-        Agreement(label, each, n, float(np.mean(~np.isnan(scored.scores[label][judged]))), int(cluster))
+        MetricTrust(label, each, n, float(np.mean(~np.isnan(scored.scores[label][judged]))), int(cluster))
         for label, each, cluster in zip(labels, measured, clusters, strict=True)
     ]
     ranked = sorted(rows, key=lambda row: -_rank_value(row.measured[kind].interval.estimate))

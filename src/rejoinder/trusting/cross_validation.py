@@ -19,8 +19,17 @@ from rejoinder.show.text import counted
 from rejoinder.stats.correlation_intervals import correlation_bounds, correlation_replicates
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.raters import row_means
-from rejoinder.trusting.experiments import PUBLISHED, Folds, Grid, GridCell, LabelledSet, Makers, Part, named_evaluators
-from rejoinder.trusting.study import Cell, StudyResult, shown
+from rejoinder.trusting.experiments import (
+    PUBLISHED,
+    CellRunner,
+    FitCell,
+    Folds,
+    LabelledSet,
+    Makers,
+    SplitPart,
+    named_evaluators,
+)
+from rejoinder.trusting.probing import TableCell, TableResult, cell_text
 from rejoinder.types import Dialogue, Scores
 
 # Out-of-fold scores: every reply is scored by an evaluator that was fitted on other contexts.
@@ -57,31 +66,31 @@ def cross_validate(
         for label, evaluator in evaluators.items()
         for part in parts
     ]
-    found, findings = Grid(folder, allow_leakage, quiet).run(cells)
+    found, sentences = CellRunner(folder, allow_leakage, quiet).run(cells)
     scores: dict[str, Scores] = {}
-    rows: list[Row] = []
+    rows: list[ExperimentRow] = []
     for place, label in enumerate(evaluators):
         own = found[place * len(parts) : (place + 1) * len(parts)]
         scores[label] = gathered(own, parts, len(tested))
         rows += _fold_rows(label, own, parts, tested, resamples, seed)
-    table = table_of(rows, ("tested on",), published or {})
+    table = experiment_table(rows, ("tested on",), published or {})
     return Experiment(
         "cross-validation",
         f"{tested.dimension} of {tested.name}, cross-validated",
         "tested on the published split" if folds == PUBLISHED else f"tested on {folds} folds that share no context",
         table.header,
         table.rows,
-        (*_fold_findings(rows), *table.findings, *findings),
+        (*_fold_sentences(rows), *table.sentences, *sentences),
         _panels(rows, scores, tested),
         scores,
     )
 
 
 def fold_cell(
-    label: str, evaluator: Evaluator, tested: LabelledSet, part: Part, dialogues: tuple[Dialogue, ...], seed: int
-) -> GridCell:
+    label: str, evaluator: Evaluator, tested: LabelledSet, part: SplitPart, dialogues: tuple[Dialogue, ...], seed: int
+) -> FitCell:
     """The cell for one part of a set: fitted on its training rows, tested on its test rows."""
-    return GridCell(
+    return FitCell(
         label,
         evaluator,
         tested.training(part.train, part.valid),
@@ -93,7 +102,7 @@ def fold_cell(
     )
 
 
-def gathered(found: Sequence[Scores], parts: Sequence[Part], count: int) -> Scores:
+def gathered(found: Sequence[Scores], parts: Sequence[SplitPart], count: int) -> Scores:
     """One score per example, from the part that it was tested in; NaN where it was not tested."""
     scores = np.full(count, np.nan)
     for part, values in zip(parts, found, strict=True):
@@ -102,31 +111,31 @@ def gathered(found: Sequence[Scores], parts: Sequence[Part], count: int) -> Scor
 
 
 def _fold_rows(
-    label: str, found: Sequence[Scores], parts: Sequence[Part], tested: LabelledSet, resamples: int, seed: int
-) -> list[Row]:
+    label: str, found: Sequence[Scores], parts: Sequence[SplitPart], tested: LabelledSet, resamples: int, seed: int
+) -> list[ExperimentRow]:
     """All folds together, then each fold, then the mean of the folds' coefficients."""
-    (together,), _ = measure([gathered(found, parts, len(tested))], tested, resamples=resamples, seed=seed)
+    (together,), _ = trust_figures([gathered(found, parts, len(tested))], tested, resamples=resamples, seed=seed)
     if len(parts) == 1:
-        return [Row(label, parts[0].name, (parts[0].name,), together)]
+        return [ExperimentRow(label, parts[0].name, (parts[0].name,), together)]
     alone = [gathered([values], [part], len(tested)) for values, part in zip(found, parts, strict=True)]
-    each, mean = measure(alone, tested, resamples=resamples, seed=seed)
+    each, mean = trust_figures(alone, tested, resamples=resamples, seed=seed)
     return [
-        Row(label, ALL_FOLDS, (ALL_FOLDS,), together),
-        *(Row(label, part.name, (part.name,), one) for part, one in zip(parts, each, strict=True)),
-        Row(label, MEAN_OF_FOLDS, (MEAN_OF_FOLDS,), mean),
+        ExperimentRow(label, ALL_FOLDS, (ALL_FOLDS,), together),
+        *(ExperimentRow(label, part.name, (part.name,), one) for part, one in zip(parts, each, strict=True)),
+        ExperimentRow(label, MEAN_OF_FOLDS, (MEAN_OF_FOLDS,), mean),
     ]
 
 
-def _fold_findings(rows: Sequence[Row]) -> list[str]:
+def _fold_sentences(rows: Sequence[ExperimentRow]) -> list[str]:
     return [
-        f"{row.label}: Pearson {shown(row.measure.pearson)}, Spearman {shown(row.measure.spearman)} over "
+        f"{row.label}: Pearson {cell_text(row.measure.pearson)}, Spearman {cell_text(row.measure.spearman)} over "
         f"{row.measure.replies} replies to {row.measure.contexts} contexts."
         for row in rows
         if row.key == ALL_FOLDS or len(rows) == len({row.label for row in rows})
     ]
 
 
-def _panels(rows: Sequence[Row], scores: Mapping[str, Scores], tested: LabelledSet) -> tuple[Panel, ...]:
+def _panels(rows: Sequence[ExperimentRow], scores: Mapping[str, Scores], tested: LabelledSet) -> tuple[Panel, ...]:
     dots = IntervalPanel("Pearson with people", tuple((f"{row.label}, {row.key}", row.measure.pearson) for row in rows))
     clouds = (
         # As in the plots of Lowe et al. 2017: noise of .3 on the human axis, so that equal ratings are all visible.
@@ -136,21 +145,21 @@ def _panels(rows: Sequence[Row], scores: Mapping[str, Scores], tested: LabelledS
     return (dots, *clouds)
 
 
-# The result of a study of learning: rows of correlations with people, next to published figures.
+# The result of an experiment: rows of correlations with people, next to published figures.
 
 
 KINDS = ("pearson", "spearman")
 
-Figures = tuple[float, float]
+PublishedPair = tuple[float, float]
 """Pearson and Spearman, as published."""
 
-Published = Mapping[str, Mapping[Any, Figures]]
+Published = Mapping[str, Mapping[Any, PublishedPair]]
 """Evaluator's label -> key of a row -> published figures."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Experiment(StudyResult):
-    """A study's table, figures and findings, with the scores that they are computed from."""
+class Experiment(TableResult):
+    """An experiment's table, figures and sentences, with the scores that they are computed from."""
 
     scores: Mapping[str, Scores] = field(default_factory=dict)
     """Name of a fit -> one score per example of the test set; NaN where it was not tested."""
@@ -159,11 +168,11 @@ class Experiment(StudyResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, one object per row."""
-        return {"study": self.name, **StudyResult.to_dict(self)}
+        return {"experiment": self.name, "study": self.name, **TableResult.to_dict(self)}
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class TrustFigures:
     """How well scores agree with people; the intervals resample contexts."""
 
     replies: int
@@ -173,30 +182,30 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a study's table."""
+class ExperimentRow:
+    """A row of an experiment's table."""
 
     label: str
     """The evaluator's label."""
     key: Hashable
     """The key of the published figures for this row."""
-    cells: tuple[Cell, ...]
-    measure: Measure
-    more: tuple[Cell, ...] = ()
+    cells: tuple[TableCell, ...]
+    measure: TrustFigures
+    more: tuple[TableCell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A header, rows, and findings on the published figures."""
+class ExperimentTable:
+    """A header, rows, and sentences on the published figures."""
 
     header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    findings: tuple[str, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+    sentences: tuple[str, ...]
 
 
-def measure(
+def trust_figures(
     columns: Sequence[Scores], tested: LabelledSet, *, resamples: int, seed: int
-) -> tuple[list[Measure], Measure]:
+) -> tuple[list[TrustFigures], TrustFigures]:
     """The agreement of each column with people, and the mean over columns, all with the same resamples."""
     matrix = np.stack(columns, axis=1)
     found = correlation_replicates(matrix, tested.human, tested.groups, resamples, seed, KINDS)
@@ -214,13 +223,15 @@ def measure(
         exact = np.array([[interval.estimate for interval in each[kind]]])
         mean[kind] = bootstrap_bounds(row_means(found[kind]), float(row_means(exact)[0]), in_any, 0.95)
     measures = [
-        Measure(int(replies[place]), contexts[place], each["pearson"][place], each["spearman"][place])
+        TrustFigures(int(replies[place]), contexts[place], each["pearson"][place], each["spearman"][place])
         for place in range(len(columns))
     ]
-    return measures, Measure(int(known.any(axis=1).sum()), in_any, mean["pearson"], mean["spearman"])
+    return measures, TrustFigures(int(known.any(axis=1).sum()), in_any, mean["pearson"], mean["spearman"])
 
 
-def table_of(rows: Sequence[Row], names: Sequence[str], published: Published, more: Sequence[str] = ()) -> Table:
+def experiment_table(
+    rows: Sequence[ExperimentRow], names: Sequence[str], published: Published, more: Sequence[str] = ()
+) -> ExperimentTable:
     """The rows under a header, with two columns for published figures where there are any."""
     labels = {row.label for row in rows}
     for label in published:
@@ -228,22 +239,22 @@ def table_of(rows: Sequence[Row], names: Sequence[str], published: Published, mo
             raise UnknownNameError("evaluator in published:", label, labels)
     beside = ("published Pearson", "published Spearman") if published else ()
     header = ("evaluator", *names, "replies", "contexts", "Pearson", "Spearman", *beside, *more)
-    return Table(header, tuple(_cells(row, published) for row in rows), tuple(_without_row(rows, published)))
+    return ExperimentTable(header, tuple(_cells(row, published) for row in rows), tuple(_without_row(rows, published)))
 
 
-def _cells(row: Row, published: Published) -> tuple[Cell, ...]:
+def _cells(row: ExperimentRow, published: Published) -> tuple[TableCell, ...]:
     beside = published.get(row.label, {}).get(row.key, (np.nan, np.nan)) if published else ()
     ours = (row.measure.replies, row.measure.contexts, row.measure.pearson, row.measure.spearman)
     return (row.label, *row.cells, *ours, *beside, *row.more)
 
 
-def _without_row(rows: Sequence[Row], published: Published) -> list[str]:
+def _without_row(rows: Sequence[ExperimentRow], published: Published) -> list[str]:
     """Sentences that list the published figures without a row in the table."""
     keys = {(row.label, row.key) for row in rows}
     sentences = []
     for label, figures in published.items():
         others = [
-            f"{_key_text(key)} {shown(pearson)} / {shown(spearman)}"
+            f"{_key_text(key)} {cell_text(pearson)} / {cell_text(spearman)}"
             for key, (pearson, spearman) in figures.items()
             if (label, key) not in keys
         ]
@@ -299,22 +310,22 @@ def leave_one_system_out(
         for part in parts
     ]
     faster = FASTER if merging else (*FASTER, MERGE)
-    found, findings = Grid(folder, allow_leakage, quiet, faster).run(cells)
+    found, sentences = CellRunner(folder, allow_leakage, quiet, faster).run(cells)
     runs = iter(found)
     scores: dict[str, Scores] = {}
-    rows: list[Row] = []
+    rows: list[ExperimentRow] = []
     for label in evaluators:
         columns = [gathered([next(runs) for _ in parts], parts, len(tested)) for parts in cut]
         scores |= {f"{label} {_fitted_on(name)}": column for name, column in zip([*names, None], columns, strict=True)}
         rows += _left_out_rows(label, names, columns, tested, resamples, seed)
-    table = table_of(rows, ("not trained on", "tested on"), published or {})
+    table = experiment_table(rows, ("not trained on", "tested on"), published or {})
     return Experiment(
         "leave-one-system-out",
         f"{tested.dimension} of {tested.name}, one system left out of training",
         "Lowe et al. 2017, Table 5",
         table.header,
         table.rows,
-        (*_left_out_findings(rows), *merging, *table.findings, *findings),
+        (*_left_out_sentences(rows), *merging, *table.sentences, *sentences),
         tuple(_panel(rows, on) for on in (LEFT_OUT, ALL_SYSTEMS)),
         scores,
     )
@@ -336,21 +347,21 @@ def _system_names(tested: LabelledSet, merging: Sequence[str]) -> list[str]:
     return names
 
 
-def _cut(tested: LabelledSet, names: Sequence[str], folds: Folds, seed: int) -> list[list[Part]]:
+def _cut(tested: LabelledSet, names: Sequence[str], folds: Folds, seed: int) -> list[list[SplitPart]]:
     """The folds without each system, then the folds without a random share of the labels, as the control."""
     whole = tested.parts(folds, seed)
     without = [[_without(part, tested, name) for part in whole] for name in names]
     return [*without, [_thinned(part, 1 / len(names), (seed, place)) for place, part in enumerate(whole)]]
 
 
-def _without(part: Part, tested: LabelledSet, system: str) -> Part:
+def _without(part: SplitPart, tested: LabelledSet, system: str) -> SplitPart:
     """The part without a system's replies in its training and validation rows."""
     systems = tested.judged.systems
     kept = {rows: getattr(part, rows)[systems[getattr(part, rows)] != system] for rows in ("train", "valid")}
     return replace(part, **kept)
 
 
-def _thinned(part: Part, share: float, seed: tuple[int, int]) -> Part:
+def _thinned(part: SplitPart, share: float, seed: tuple[int, int]) -> SplitPart:
     """The part without a random share of its training and validation rows."""
     rng = np.random.default_rng(seed)
 
@@ -366,15 +377,15 @@ def _fitted_on(left_out: str | None) -> str:
 
 def _left_out_rows(
     label: str, names: Sequence[str], columns: Sequence[Scores], tested: LabelledSet, resamples: int, seed: int
-) -> list[Row]:
+) -> list[ExperimentRow]:
     systems = tested.judged.systems
     own = [np.where(systems == name, column, np.nan) for name, column in zip(names, columns, strict=False)]
-    left_out, mean_left_out = measure(own, tested, resamples=resamples, seed=seed)
-    on_all, mean_on_all = measure(columns[:-1], tested, resamples=resamples, seed=seed)
-    (control,), _ = measure(columns[-1:], tested, resamples=resamples, seed=seed)
+    left_out, mean_left_out = trust_figures(own, tested, resamples=resamples, seed=seed)
+    on_all, mean_on_all = trust_figures(columns[:-1], tested, resamples=resamples, seed=seed)
+    (control,), _ = trust_figures(columns[-1:], tested, resamples=resamples, seed=seed)
 
-    def row(name: str, on: str, measured: Measure) -> Row:
-        return Row(label, (name, on), (name, on), measured)
+    def row(name: str, on: str, measured: TrustFigures) -> ExperimentRow:
+        return ExperimentRow(label, (name, on), (name, on), measured)
 
     rows = [
         made
@@ -385,19 +396,19 @@ def _left_out_rows(
     return [*rows, *means, row(AT_RANDOM, ALL_SYSTEMS, control)]
 
 
-def _left_out_findings(rows: Sequence[Row]) -> list[str]:
-    by_label: dict[str, dict[Any, Measure]] = {}
+def _left_out_sentences(rows: Sequence[ExperimentRow]) -> list[str]:
+    by_label: dict[str, dict[Any, TrustFigures]] = {}
     for row in rows:
         by_label.setdefault(row.label, {})[row.key] = row.measure
     return [
-        f"{label}: Pearson {shown(found[AVERAGE, LEFT_OUT].pearson)} on average on a system it was not trained on; on "
-        f"all systems {shown(found[AVERAGE, ALL_SYSTEMS].pearson)}, and "
-        f"{shown(found[AT_RANDOM, ALL_SYSTEMS].pearson)} when trained on as many labels of all systems."
+        f"{label}: Pearson {cell_text(found[AVERAGE, LEFT_OUT].pearson)} on average on a system it was not trained on; "
+        f"on all systems {cell_text(found[AVERAGE, ALL_SYSTEMS].pearson)}, and "
+        f"{cell_text(found[AT_RANDOM, ALL_SYSTEMS].pearson)} when trained on as many labels of all systems."
         for label, found in by_label.items()
     ]
 
 
-def _panel(rows: Sequence[Row], on: str) -> IntervalPanel:
+def _panel(rows: Sequence[ExperimentRow], on: str) -> IntervalPanel:
     dots = tuple((f"{row.label}, {row.cells[0]}", row.measure.pearson) for row in rows if row.cells[1] == on)
     return IntervalPanel(f"Pearson with people, tested on {'the system left out' if on == LEFT_OUT else on}", dots)
 

@@ -77,7 +77,7 @@ def experiment(
     *judged: Annotated[
         Any,
         Option(
-            "replies with human scores; transfer needs it at least twice",
+            "replies with ratings; transfer needs it at least twice",
             name="--judged",
             metavar="FILE",
             many="repeat",

@@ -1,4 +1,4 @@
-"""Evaluators fitted many times: the grid of fits and tests, its store, its partitions, and leakage."""
+"""Evaluators fitted many times: cells of one fit and one test, their store, partitions, and leakage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rejoinder.progress import progress
 from rejoinder.registry import EVALUATORS
 from rejoinder.types import Dialogue, Example, JudgedExample, Scores
 
-# A cell of a grid: one fit and one test.
+# A cell of an experiment: one fit and one test.
 
 
 _EARLIER_CLASSES = {
@@ -60,7 +60,7 @@ _EARLIER_CLASSES = {
 
 
 @dataclass(frozen=True, eq=False)
-class GridCell:
+class FitCell:
     """An unfitted evaluator, the data to fit it on, and the examples to score."""
 
     label: str
@@ -110,11 +110,11 @@ def _registered(evaluator: Evaluator) -> str:
     return next((name for name, known in EVALUATORS.items() if known.replace(":", ".") == location), "")
 
 
-# A grid of cells, run one after the other.
+# The cells of an experiment, run one after the other.
 
 
 @dataclass(frozen=True)
-class Grid:
+class CellRunner:
     """How cells are run: where finished ones are saved, and why leakage is allowed, if it is."""
 
     folder: str | Path | None = None
@@ -123,8 +123,8 @@ class Grid:
     faster: Sequence[str] = ("fewer folds, counts or seeds", "fewer evaluators")
     """Ways to be done sooner, which are named if the fits will take long."""
 
-    def run(self, cells: Sequence[GridCell]) -> tuple[list[Scores], list[str]]:
-        """The scores of each cell's test examples, and findings on leakage that was allowed.
+    def run(self, cells: Sequence[FitCell]) -> tuple[list[Scores], list[str]]:
+        """The scores of each cell's test examples, and sentences on leakage that was allowed.
 
         All cells are checked before the first is fitted. Cells that are already in the folder are not run again, and
         consecutive cells with the same training data share one fit.
@@ -135,9 +135,9 @@ class Grid:
             check.look_at(cell)
         with CellStore.opened(None if self.folder is None else Path(self.folder)) as store:
             self._run(cells, store)
-            return [store[cell] for cell in cells], check.findings()
+            return [store[cell] for cell in cells], check.sentences()
 
-    def _run(self, cells: Sequence[GridCell], store: CellStore) -> None:
+    def _run(self, cells: Sequence[FitCell], store: CellStore) -> None:
         fitted: tuple[str, Evaluator] | None = None
         missing = list({cell.key: cell for cell in cells if cell not in store}.values())
         for cell in progress(missing, "fitting", total=len(missing), unit="fits", quiet=self.quiet, faster=self.faster):
@@ -148,13 +148,13 @@ class Grid:
             store.add(cell, scores, fitted[1].signature, time.perf_counter() - started)
 
 
-def _check_needs(cell: GridCell) -> None:
+def _check_needs(cell: FitCell) -> None:
     for need in sorted(cell.evaluator.needs):
         if not any(getattr(example, need) for example in cell.test):
             raise NeedsError(f"{cell.label} needs {need}, but no test reply of {cell.test_set} has any")
 
 
-def _tested(evaluator: Evaluator, cell: GridCell) -> Scores:
+def _tested(evaluator: Evaluator, cell: FitCell) -> Scores:
     with warnings.catch_warnings():
         # Empty replies are judged like any others, and would cause a warning in every cell.
         warnings.simplefilter("ignore", ScoreWarning)
@@ -189,10 +189,10 @@ class CellStore:
         with locked(folder / FILE):
             yield cls(folder / FILE)
 
-    def __contains__(self, cell: GridCell) -> bool:
+    def __contains__(self, cell: FitCell) -> bool:
         return cell.key in self._scores or cell.earlier_key in self._scores
 
-    def __getitem__(self, cell: GridCell) -> Scores:
+    def __getitem__(self, cell: FitCell) -> Scores:
         scores = self._scores[cell.key if cell.key in self._scores else cell.earlier_key]
         if len(scores) != len(cell.test):
             raise DataError(
@@ -200,7 +200,7 @@ class CellStore:
             )
         return scores
 
-    def add(self, cell: GridCell, scores: Scores, signature: str, seconds: float) -> None:
+    def add(self, cell: FitCell, scores: Scores, signature: str, seconds: float) -> None:
         """Save the scores of a finished cell."""
         self._scores[cell.key] = scores
         if self._path is None:
@@ -264,7 +264,7 @@ class LeakageCheck:
         self._allowed = allowed
         self._most: dict[str, tuple[int, int]] = {}
 
-    def look_at(self, cell: GridCell) -> None:
+    def look_at(self, cell: FitCell) -> None:
         """Check a cell before it is fitted."""
         data = cell.evaluator.training_data(cell.dialogues, cell.train)
         shared = shares_context(cell.test, data.judged_examples, same_set=cell.train_set == cell.test_set)
@@ -274,7 +274,7 @@ class LeakageCheck:
             "the training data of the model it starts from", cell, cell.evaluator.inherited_contexts().holds(cell.test)
         )
 
-    def findings(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """One sentence per source of leakage that was allowed."""
         return [
             f"Leakage, which was allowed ({self._allowed}): up to {leaked} of {tested} test replies have a context "
@@ -282,7 +282,7 @@ class LeakageCheck:
             for source, (leaked, tested) in self._most.items()
         ]
 
-    def _take(self, source: str, cell: GridCell, leaks: NDArray[np.bool_]) -> None:
+    def _take(self, source: str, cell: FitCell, leaks: NDArray[np.bool_]) -> None:
         leaked = int(leaks.sum())
         if leaked and self._allowed is None:
             raise LeakageError(f"{_message(cell.label, source, cell.test, leaks)}; {_ways_on(source, cell)}")
@@ -290,7 +290,7 @@ class LeakageCheck:
             self._most[source] = max(self._most.get(source, (0, 0)), (leaked, len(cell.test)))
 
 
-def _ways_on(source: str, cell: GridCell) -> str:
+def _ways_on(source: str, cell: FitCell) -> str:
     """What can be done about leakage; the options of the command line are arguments of the same names in Python."""
     if source != JUDGED:
         other = ""
@@ -355,7 +355,7 @@ NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SplitPart:
     """One split of a set: rows to train on, to validate on (for early stopping) and to test on."""
 
     name: str
@@ -414,7 +414,7 @@ class LabelledSet:
 
     @cached_property
     def _rated(self) -> dict[str, dict[int, JudgedExample]]:
-        """Split -> row -> the example with its ratings, made once because most cells of a grid share them."""
+        """Split -> row -> the example with its ratings, made once because most cells of an experiment share them."""
         ratings = self.judged.ratings[self.dimension]
         rows = np.flatnonzero(~np.isnan(self.human)).tolist()
         return {
@@ -425,7 +425,7 @@ class LabelledSet:
             for split in ("train", "valid")
         }
 
-    def parts(self, folds: Folds, seed: int = 0) -> list[Part]:
+    def parts(self, folds: Folds, seed: int = 0) -> list[SplitPart]:
         """Folds that share no context, or the one published split."""
         if folds == PUBLISHED:
             return [self._published()]
@@ -433,15 +433,15 @@ class LabelledSet:
             raise CallError(f"folds must be a number of at least 2, or {PUBLISHED!r}, not {folds!r}")
         fold_of = fold_of_groups(self.groups, folds, seed)
         return [
-            Part(f"fold {fold + 1}", np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold), NONE)
+            SplitPart(f"fold {fold + 1}", np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold), NONE)
             for fold in range(folds)
         ]
 
-    def _published(self) -> Part:
+    def _published(self) -> SplitPart:
         rows = {split: self._rows_of(split) for split in ("train", "valid", "test")}
         if not len(rows["train"]) or not len(rows["test"]):
             raise NeedsError(f"{self.judged.name} has no published split: expected `split` to be train or test")
-        return Part("published split", rows["train"], rows["test"], rows["valid"])
+        return SplitPart("published split", rows["train"], rows["test"], rows["valid"])
 
     def _rows_of(self, split: str) -> Ints:
         return np.flatnonzero(self.judged.in_split(split))

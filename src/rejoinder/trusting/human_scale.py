@@ -1,4 +1,4 @@
-"""What studies share: the human scale, true replies, and wording."""
+"""What probes share: the human scale, true replies, and wording."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from rejoinder.show.text import counted, signed
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.probing import ScoredSet
 from rejoinder.types import Example, Scores
 
 # The human rating scale, and metric scores mapped to it so that they can be compared with ratings.
 
 
 FEWEST = 10
-"""Fewest replies, scored by people and all metrics, that a study needs."""
+"""Fewest replies, scored by people and all metrics, that a probe needs."""
 MOST_STEPS = 10
 USUAL_STEPS = 4
 """A scale from 1 to 5 has four steps."""
@@ -82,7 +82,7 @@ def comparable(scored: ScoredSet, also: NDArray[Any] | None = None) -> ScoredSet
 
 
 def normalised(scored: ScoredSet, label: str) -> Scores:
-    """The metric's scores, moved to the mean and variance of the human scores (Lowe et al. 2017, section 5.2).
+    """The metric's scores, moved to the mean and variance of the ratings (Lowe et al. 2017, section 5.2).
 
     A constant metric gets the human mean. The set must be complete: see `comparable`.
     """
@@ -102,7 +102,7 @@ def clipped(scored: ScoredSet, label: str, scale: HumanScale) -> Scores:
 #
 # A reply is true where it equals one of its references, up to case and spaces, or where its system has a name such as
 # "ground truth". A metric that compares with references gives replies of the first kind its maximum, however good or
-# bad the metric is, so studies of metrics leave them out, as the papers' data do.
+# bad the metric is, so probes of metrics leave them out, as the papers' data do.
 
 
 TRUE_SYSTEMS = frozenset({"ground truth", "original ground truth", "human", "true", "true reply", "true response"})
@@ -120,7 +120,7 @@ def of_true_systems(examples: Sequence[Example]) -> NDArray[np.bool_]:
 
 
 def left_out(own: NDArray[np.bool_]) -> str:
-    """The sentence that says how many replies a study leaves out; empty where there are none."""
+    """The sentence that says how many replies a probe leaves out; empty where there are none."""
     count = int(own.sum())
     verbs = ("equals", "is") if count == 1 else ("equal", "are")
     return f" {replies(count)} that {verbs[0]} a reference {verbs[1]} left out." if count else ""
@@ -138,14 +138,14 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-# Phrases that the findings of studies share: lists of names, counts, intervals above or below a value.
+# Phrases that the sentences of probes share: lists of names, counts, intervals above or below a value.
 
 
-ROUNDING = 1e-9
+RATING_ROUNDING = 1e-9
 """Differences up to this are rounding errors."""
 
 
-def listed(names: Sequence[str]) -> str:
+def enumerated(names: Sequence[str]) -> str:
     """The names as "a, b and c"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
@@ -153,17 +153,17 @@ def listed(names: Sequence[str]) -> str:
 def listed_with(values: Mapping[str, float]) -> str:
     """The names with their signed numbers, "a (+0.31) and b (-0.02)", the largest first."""
     ordered = sorted(values.items(), key=lambda item: -abs(item[1]))
-    return listed([f"{name} ({signed(value)})" for name, value in ordered])
+    return enumerated([f"{name} ({signed(value)})" for name, value in ordered])
 
 
 def above(interval: Interval, value: float = 0.0) -> bool:
     """Whether the whole interval is above the value, by more than rounding."""
-    return interval.low > value + ROUNDING
+    return interval.low > value + RATING_ROUNDING
 
 
 def below(interval: Interval, value: float = 0.0) -> bool:
     """Whether the whole interval is below the value, by more than rounding."""
-    return interval.high < value - ROUNDING
+    return interval.high < value - RATING_ROUNDING
 
 
 def replies(count: int) -> str:

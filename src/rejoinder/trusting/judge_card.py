@@ -1,6 +1,6 @@
 """A judge's card: what a statistician asks of a language model before its scores are believed.
 
-It is part of `meta` wherever a judge is among the metrics, alone, in a jury or in an ensemble. Two of its figures need
+It is part of `trust` wherever a judge is among the metrics, alone, in a jury or in an ensemble. Two of its figures need
 further requests: some replies are asked about again, and some pairs of replies to one context are shown in both orders.
 """
 
@@ -20,7 +20,7 @@ from rejoinder.show.text import interval_text
 from rejoinder.stats.correlation_intervals import bootstrap_correlations
 from rejoinder.stats.intervals import Interval
 from rejoinder.stats.resampling import mean_interval
-from rejoinder.trusting.study import Cell, ScoredSet, StudyResult
+from rejoinder.trusting.probing import ScoredSet, TableCell, TableResult
 from rejoinder.types import Scores
 
 REPEATED = 50
@@ -53,12 +53,12 @@ class _Judged:
     scores: Scores
 
 
-def judge_studies(scored: ScoredSet) -> tuple[StudyResult, ...]:
+def judge_cards(scored: ScoredSet) -> tuple[TableResult, ...]:
     """The card of every judge among the metrics, and its calibration by score; nothing where there is no judge."""
     judges = list(_judges(scored))
     if not judges:
         return ()
-    card = StudyResult(
+    card = TableResult(
         "judge-card",
         "Judges",
         "flips: Zheng et al. 2023; length: Dubois et al. 2024",
@@ -72,13 +72,13 @@ def judge_studies(scored: ScoredSet) -> tuple[StudyResult, ...]:
             "tokens.",
         ),
     )
-    calibration = StudyResult(
+    calibration = TableResult(
         "judge-calibration",
         "Calibration of judges, by score",
         "human ratings on the scale of the data",
         _CALIBRATION,
         tuple(row for judged in judges for row in _calibration_rows(scored, judged)),
-        tuple(_calibration_findings(scored, judges)),
+        tuple(_calibration_sentences(scored, judges)),
     )
     return card, calibration
 
@@ -96,7 +96,7 @@ def _judges(scored: ScoredSet) -> Iterator[_Judged]:
                 yield _Judged(f"{label}: {member.model}", member, member.score_batch(Batch(scored.judged.examples)))
 
 
-def _card_rows(scored: ScoredSet, judged: _Judged) -> Iterator[tuple[Cell, ...]]:
+def _card_rows(scored: ScoredSet, judged: _Judged) -> Iterator[tuple[TableCell, ...]]:
     """One row for all replies, and one per language where the data name more than one."""
     n = len(scored.judged)
     yield (*_agreement(scored, judged, judged.label, np.ones(n, np.bool_)), *_further(scored, judged))
@@ -107,7 +107,7 @@ def _card_rows(scored: ScoredSet, judged: _Judged) -> Iterator[tuple[Cell, ...]]
             yield (*_agreement(scored, judged, f"{judged.label}, {language}", rows), _UNKNOWN, _UNKNOWN, "", "", "")
 
 
-def _agreement(scored: ScoredSet, judged: _Judged, label: str, rows: Bools) -> tuple[Cell, ...]:
+def _agreement(scored: ScoredSet, judged: _Judged, label: str, rows: Bools) -> tuple[TableCell, ...]:
     """The share of unscored replies, and correlations with people and with length, over some rows."""
     rated = rows & ~np.isnan(scored.human)
     unscored = float(np.isnan(judged.scores[rows]).mean())
@@ -129,13 +129,13 @@ def _spearman(scored: ScoredSet, matrix: Floats, target: Floats, contexts: Ints)
     return found["spearman"]
 
 
-def _further(scored: ScoredSet, judged: _Judged) -> tuple[Cell, ...]:
+def _further(scored: ScoredSet, judged: _Judged) -> tuple[TableCell, ...]:
     """Repeatability, flip rate, tokens and cost."""
     judge = judged.judge
     used, answered = judge.tokens_spent(scored.judged.examples)
     prices, estimated = judge.asker.meter.prices, " (estimated)" if used.estimates else ""
-    tokens: Cell = f"{(used.read + used.written) / answered:,.0f}{estimated}" if answered else ""
-    cost: Cell = "-"
+    tokens: TableCell = f"{(used.read + used.written) / answered:,.0f}{estimated}" if answered else ""
+    cost: TableCell = "-"
     if answered and prices != Prices():
         cost = f"{1000 * prices.cost(used.read, used.written) / answered:.4g}{estimated}"
     return (_repeatability(scored, judged), *_flip_rate(scored, judge), tokens, cost)
@@ -164,7 +164,7 @@ def _flip_rate(scored: ScoredSet, judge: Judge) -> tuple[Interval, str]:
     return (_UNKNOWN if flips is None else flips.rate), f"{flips.pairs if flips else 0} of {len(drawn)}"
 
 
-def _calibration_rows(scored: ScoredSet, judged: _Judged) -> Iterator[tuple[Cell, ...]]:
+def _calibration_rows(scored: ScoredSet, judged: _Judged) -> Iterator[tuple[TableCell, ...]]:
     """For each rounded score, what people say of the replies that got it."""
     for score, rows in _by_score(scored, judged).items():
         human = mean_interval(scored.human[rows], scored.judged.contexts[rows], scored.resamples, seed=scored.seed)
@@ -177,7 +177,7 @@ def _by_score(scored: ScoredSet, judged: _Judged) -> Mapping[int, Ints]:
     return {int(score): known[rounded == score] for score in np.unique(rounded)}
 
 
-def _calibration_findings(scored: ScoredSet, judges: list[_Judged]) -> Iterator[str]:
+def _calibration_sentences(scored: ScoredSet, judges: list[_Judged]) -> Iterator[str]:
     for judged in judges:
         known = ~np.isnan(judged.scores) & ~np.isnan(scored.human)
         gap = (judged.scores - scored.human)[known]

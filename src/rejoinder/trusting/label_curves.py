@@ -11,19 +11,19 @@ import numpy as np
 
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.options import RESAMPLES
-from rejoinder.show.figures import Curve, LinePanel
+from rejoinder.show.figures import LinePanel, PlotCurve
 from rejoinder.show.text import number_text
 from rejoinder.trusting.cross_validation import (
     Experiment,
-    Measure,
+    ExperimentRow,
     Published,
-    Row,
+    TrustFigures,
+    experiment_table,
     fold_cell,
     gathered,
-    measure,
-    table_of,
+    trust_figures,
 )
-from rejoinder.trusting.experiments import NONE, Folds, Grid, LabelledSet, Makers, Part, named_evaluators
+from rejoinder.trusting.experiments import NONE, CellRunner, Folds, LabelledSet, Makers, SplitPart, named_evaluators
 from rejoinder.types import Dialogue, Scores
 
 # How many labels does an evaluator need? (Lowe et al. 2017, Table 14; Zhao et al. 2020, Figure 2)
@@ -40,7 +40,7 @@ FEWEST_SEEDS = 3
 
 
 @dataclass(frozen=True)
-class Amount:
+class LabelAmount:
     """A share of the training labels, or a number of them."""
 
     share: float | None = None
@@ -57,14 +57,14 @@ class Amount:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class CurvePoint:
     """An evaluator fitted on an amount of labels: the mean over seeds, and each seed."""
 
-    amount: Amount
+    amount: LabelAmount
     labels: float
     """The actual number, averaged over seeds and folds: only whole contexts are taken."""
-    mean: Measure
-    seeds: tuple[Measure, ...]
+    mean: TrustFigures
+    seeds: tuple[TrustFigures, ...]
 
 
 def label_amounts(
@@ -104,7 +104,7 @@ def label_amounts(
         for (_, draw), smaller in taken.items()
         for part in smaller
     ]
-    found, findings = Grid(folder, allow_leakage, quiet).run(cells)
+    found, sentences = CellRunner(folder, allow_leakage, quiet).run(cells)
     runs = iter(found)
     columns = {
         (label, amount, draw): gathered([next(runs) for _ in smaller], smaller, len(tested))
@@ -112,33 +112,33 @@ def label_amounts(
         for (amount, draw), smaller in taken.items()
     }
     curves = {label: _curve(label, columns, taken, tested, resamples, seed) for label in evaluators}
-    table = table_of(_rows(curves), ("amount", "labels"), published or {}, _seed_columns(len(seeds)))
+    table = experiment_table(_rows(curves), ("amount", "labels"), published or {}, _seed_columns(len(seeds)))
     return Experiment(
         "label-amounts",
         f"{tested.dimension} of {tested.name}, by amount of labels",
         "Lowe et al. 2017, Table 14; Zhao et al. 2020, Figure 2",
         table.header,
         table.rows,
-        (*_findings(curves, len(seeds)), *table.findings, *findings),
+        (*_sentences(curves, len(seeds)), *table.sentences, *sentences),
         (_panel(curves),),
         {f"{label}, {amount}, seed {draw}": column for (label, amount, draw), column in columns.items()},
     )
 
 
-def _amounts(fractions: Sequence[float], counts: Sequence[int], seeds: Sequence[int]) -> list[Amount]:
+def _amounts(fractions: Sequence[float], counts: Sequence[int], seeds: Sequence[int]) -> list[LabelAmount]:
     for share in fractions:
         if not 0 < share <= 1:
             raise CallError(f"fractions of the labels must be above 0 and at most 1, not {share}")
     for count in counts:
         if count < 1:
             raise CallError(f"counts of labels must be at least 1, not {count}")
-    amounts = [*(Amount(share=share) for share in fractions), *(Amount(count=count) for count in counts)]
+    amounts = [*(LabelAmount(share=share) for share in fractions), *(LabelAmount(count=count) for count in counts)]
     if not amounts or len(set(amounts)) < len(amounts) or not seeds or len(set(seeds)) < len(seeds):
         raise CallError("expected at least one amount of labels and one seed, without duplicates")
     return amounts
 
 
-def _taken(tested: LabelledSet, part: Part, amount: Amount, draw: tuple[int, int]) -> Part:
+def _taken(tested: LabelledSet, part: SplitPart, amount: LabelAmount, draw: tuple[int, int]) -> SplitPart:
     """The part with fewer training contexts: as many as come nearest to the amount, at least one."""
     rated = part.train[~np.isnan(tested.human[part.train])]
     names, group_of = np.unique(tested.groups[rated], return_inverse=True)
@@ -151,30 +151,30 @@ def _taken(tested: LabelledSet, part: Part, amount: Amount, draw: tuple[int, int
 
 def _curve(
     label: str,
-    columns: Mapping[tuple[str, Amount, int], Scores],
-    taken: Mapping[tuple[Amount, int], Sequence[Part]],
+    columns: Mapping[tuple[str, LabelAmount, int], Scores],
+    taken: Mapping[tuple[LabelAmount, int], Sequence[SplitPart]],
     tested: LabelledSet,
     resamples: int,
     seed: int,
-) -> list[Learned]:
+) -> list[CurvePoint]:
     """The evaluator at each amount, from the fewest labels to the most."""
     curve = []
     for amount in dict.fromkeys(amount for amount, _ in taken):
         draws = [draw for other, draw in taken if other == amount]
-        each, mean = measure([columns[label, amount, d] for d in draws], tested, resamples=resamples, seed=seed)
+        each, mean = trust_figures([columns[label, amount, d] for d in draws], tested, resamples=resamples, seed=seed)
         sizes = [len(part.train) for draw in draws for part in taken[amount, draw]]
-        curve.append(Learned(amount, float(np.mean(sizes)), mean, tuple(each)))
+        curve.append(CurvePoint(amount, float(np.mean(sizes)), mean, tuple(each)))
     return sorted(curve, key=lambda learned: learned.labels)
 
 
-def _range(learned: Learned, kind: str = "pearson") -> tuple[float, float]:
+def _range(learned: CurvePoint, kind: str = "pearson") -> tuple[float, float]:
     """The lowest and the highest coefficient of the seeds."""
     coefficients = [getattr(one, kind).estimate for one in learned.seeds]
     known = [coefficient for coefficient in coefficients if not np.isnan(coefficient)]
     return (min(known), max(known)) if known else (np.nan, np.nan)
 
 
-def _deviation(learned: Learned) -> float:
+def _deviation(learned: CurvePoint) -> float:
     """The sample standard deviation of Pearson over seeds; NaN where too few seeds have a coefficient."""
     coefficients = np.array([one.pearson.estimate for one in learned.seeds])
     known = coefficients[~np.isnan(coefficients)]
@@ -185,32 +185,32 @@ def _seed_columns(seeds: int) -> tuple[str, ...]:
     return ("lowest seed", "highest seed", *(["SD over seeds"] if seeds >= FEWEST_SEEDS else []))
 
 
-def _seed_cells(learned: Learned) -> tuple[float, ...]:
+def _seed_cells(learned: CurvePoint) -> tuple[float, ...]:
     return (*_range(learned), *([_deviation(learned)] if len(learned.seeds) >= FEWEST_SEEDS else []))
 
 
-def _rows(curves: Mapping[str, Sequence[Learned]]) -> list[Row]:
+def _rows(curves: Mapping[str, Sequence[CurvePoint]]) -> list[ExperimentRow]:
     return [
-        Row(label, str(one.amount), (str(one.amount), f"{one.labels:.0f}"), one.mean, _seed_cells(one))
+        ExperimentRow(label, str(one.amount), (str(one.amount), f"{one.labels:.0f}"), one.mean, _seed_cells(one))
         for label, curve in curves.items()
         for one in curve
     ]
 
 
-def _findings(curves: Mapping[str, Sequence[Learned]], seeds: int) -> list[str]:
-    findings = []
+def _sentences(curves: Mapping[str, Sequence[CurvePoint]], seeds: int) -> list[str]:
+    sentences = []
     for label, curve in curves.items():
         most = curve[-1].mean.pearson.estimate
         enough = next((one for one in curve if one.mean.pearson.estimate >= ENOUGH * most), None)
         if enough is None or most <= 0:
-            findings.append(f"{label}: no positive correlation with people at any amount.")
+            sentences.append(f"{label}: no positive correlation with people at any amount.")
         else:
-            findings.append(
+            sentences.append(
                 f"{label}: {enough.labels:.0f} labels ({enough.amount}) reach Pearson "
                 f"{number_text(enough.mean.pearson.estimate)}, at least {ENOUGH:.0%} of the {number_text(most)} that "
                 f"{curve[-1].labels:.0f} labels reach."
             )
-    return [*findings, _seeds_text(seeds)]
+    return [*sentences, _seeds_text(seeds)]
 
 
 def _seeds_text(seeds: int) -> str:
@@ -225,13 +225,13 @@ def _seeds_text(seeds: int) -> str:
     return f"Means over {seeds} random samples of the labels; {shown} are of Pearson."
 
 
-def _panel(curves: Mapping[str, Sequence[Learned]]) -> LinePanel:
+def _panel(curves: Mapping[str, Sequence[CurvePoint]]) -> LinePanel:
     lines = []
     for label, curve in curves.items():
         for kind in ("pearson", "spearman"):
             bounds = [_range(one, kind) for one in curve]
             lines.append(
-                Curve(
+                PlotCurve(
                     f"{label}, {kind.capitalize()}",
                     tuple(one.labels for one in curve),
                     tuple(getattr(one.mean, kind).estimate for one in curve),

@@ -25,7 +25,7 @@ from rejoinder.show.text import counted, inflected
 from rejoinder.stats.correlation import KINDS
 from rejoinder.stats.resampling import ALPHA
 from rejoinder.trusting.correlations import HumanCeiling, LevelTable, WithinContext
-from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.probing import ScoredSet
 
 LEVELS = {"utterance": ("Single replies", "Replies"), "system": ("Systems", "Systems")}
 """Level -> the section's title and short title."""

@@ -1,4 +1,4 @@
-"""How well does a metric agree with people over several judged sets? A random-effects meta-analysis."""
+"""How well does a metric agree with people over several judged sets? Its correlations, pooled."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rejoinder.data.source import labels_of
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.options import OnError
 from rejoinder.scoring.run import judges_limited
-from rejoinder.scoring.score import Choice, Metrics, choose
+from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
 from rejoinder.scoring.table import json_ready
-from rejoinder.show.document import PAGE, Answer, Column, Document, Figures, Result, Say, Section, Share, Table
+from rejoinder.show.document import PAGE, Column, Document, Figures, Result, Say, Section, Share, Table, VerdictText
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.plots import Figure
 from rejoinder.show.text import counted, interval_text
 from rejoinder.stats.intervals import Interval, t_quantile
-from rejoinder.stats.random_effects import Pooled, pool_correlations
+from rejoinder.stats.random_effects import PooledEffect, pool_correlations
 from rejoinder.trusting.trust import Trust, trust_on
 from rejoinder.types import Unit
 
@@ -31,13 +31,13 @@ _NEARLY_ONE = 1 - 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class PooledMetric:
+class PooledCorrelation:
     """One metric's correlation with people in each judged set, and over all of them."""
 
     metric: str
     sets: Mapping[str, Interval]
     """Name of the set -> correlation over single replies."""
-    pooled: Pooled
+    pooled: PooledEffect
 
     def panel(self) -> IntervalPanel:
         """The forest plot: each set, the mean, and where a new set is expected."""
@@ -50,7 +50,7 @@ class PooledTrust(Result):
     """Metrics against people over several judged sets, the best mean first."""
 
     kind: str
-    rows: tuple[PooledMetric, ...]
+    rows: tuple[PooledCorrelation, ...]
     reports: Mapping[str, Trust]
     """Name of the set -> its own result."""
     notes: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ class PooledTrust(Result):
         return Document(
             f"Metrics against people: {len(self.reports)} judged sets",
             [
-                Answer(self.sentences, fit=False),
+                VerdictText(self.sentences, fit=False),
                 Section("All sets", tables),
                 Section(
                     "Forest plots", [Say([_INTRO]), Figures([row.panel() for row in self.rows])], "Forest", only=PAGE
@@ -145,7 +145,7 @@ _INTRO = (
 def pooled_trust(
     origins: Sequence[Any],
     *,
-    metrics: Metrics | Choice | None,
+    metrics: Metrics | MetricChoice | None,
     dimension: str | None,
     kind: str,
     remove_outliers: bool,
@@ -161,7 +161,7 @@ def pooled_trust(
     """The correlations of each metric with people on several judged sets, pooled: `trust` with several sets."""
     if sum(isinstance(origin, str) and origin == "-" for origin in origins) > 1:
         raise CallError("standard input can be read only once: expected - for at most one of the files")
-    chosen = choose(metrics)
+    chosen = choose_metrics(metrics)
     names = labels_of(origins)
     if len(set(names)) < len(names):
         raise CallError("a judged set is given twice: expected different ones")
@@ -212,7 +212,7 @@ def _labels(reports: Mapping[str, Trust]) -> list[str]:
     return list(dict.fromkeys(label for report in reports.values() for label in report.signatures))
 
 
-def _pooled(label: str, reports: Mapping[str, Trust], kind: str) -> PooledMetric | None:
+def _pooled(label: str, reports: Mapping[str, Trust], kind: str) -> PooledCorrelation | None:
     sets, errors = {}, []
     for name, report in reports.items():
         (dimension,) = report.dimensions
@@ -228,7 +228,7 @@ def _pooled(label: str, reports: Mapping[str, Trust], kind: str) -> PooledMetric
     if not sets:
         return None
     estimates = np.clip([interval.estimate for interval in sets.values()], -_NEARLY_ONE, _NEARLY_ONE)
-    return PooledMetric(label, sets, pool_correlations(estimates, errors))
+    return PooledCorrelation(label, sets, pool_correlations(estimates, errors))
 
 
 def _error(interval: Interval, contexts: int) -> float:
@@ -237,7 +237,7 @@ def _error(interval: Interval, contexts: int) -> float:
     return float(high - low) / 2 / t_quantile(0.95, contexts - 1)
 
 
-def _row_dict(row: PooledMetric) -> dict[str, Any]:
+def _row_dict(row: PooledCorrelation) -> dict[str, Any]:
     pooled = row.pooled
     return {
         "mean": asdict(pooled.mean),

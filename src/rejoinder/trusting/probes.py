@@ -20,21 +20,21 @@ from rejoinder.stats.intervals import Interval, bootstrap_bounds
 from rejoinder.stats.resampling import bootstrap_chunks, group_codes, group_sums, mean_interval, mean_replicates
 from rejoinder.trusting.human_scale import (
     FEWEST,
-    ROUNDING,
+    RATING_ROUNDING,
     HumanScale,
     above,
     below,
     clipped,
     comparable,
+    enumerated,
     left_out,
-    listed,
     listed_with,
     normalised,
     own_references,
     replies,
     scale_of,
 )
-from rejoinder.trusting.study import Cell, ScoredSet, StudyResult
+from rejoinder.trusting.probing import ScoredSet, TableCell, TableResult
 from rejoinder.types import Example, Scores
 
 # Do metrics favour replies that are as long as the reference, although people do not? (Lowe et al. 2017, Table 8)
@@ -57,7 +57,7 @@ LENGTH_BIAS_HEADER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
+class ReplyLengths:
     """The length of each reply, and its difference from the reference that is nearest in length."""
 
     own: Ints
@@ -65,7 +65,7 @@ class Lengths:
 
 
 @dataclass(frozen=True, slots=True)
-class Bias:
+class LengthBias:
     """How much higher one metric (or people) scores replies of about the reference's length than the others."""
 
     name: str
@@ -80,7 +80,7 @@ class Bias:
     spearman: Interval
 
 
-def length_bias_study(scored: ScoredSet) -> StudyResult | None:
+def length_bias_probe(scored: ScoredSet) -> TableResult | None:
     """Mean scores of replies near to and far from the reference's length; None without enough of both."""
     own = own_references(scored.judged.examples)
     part = comparable(scored, ~own & [bool(example.references) for example in scored.judged.examples])
@@ -91,13 +91,13 @@ def length_bias_study(scored: ScoredSet) -> StudyResult | None:
     if min(near.sum(), (~near).sum()) < FEWEST:
         return None
     biases = _biases(part, lengths, near)
-    return StudyResult(
+    return TableResult(
         "length-bias",
         "Length bias",
         "Lowe et al. 2017 (ADEM), Table 8; Liu et al. 2016, Table 5",
         LENGTH_BIAS_HEADER,
         tuple(_length_bias_row(bias) for bias in biases),
-        tuple(_length_bias_findings(part, biases, near, left_out(own & scored.complete))),
+        tuple(_length_bias_sentences(part, biases, near, left_out(own & scored.complete))),
         (
             IntervalPanel(
                 f"How much higher replies within {NEAR} words of the reference's length score, on the human scale",
@@ -111,16 +111,16 @@ def length_bias_study(scored: ScoredSet) -> StudyResult | None:
     )
 
 
-def lengths_of(examples: Sequence[Example]) -> Lengths:
+def lengths_of(examples: Sequence[Example]) -> ReplyLengths:
     """Tokens of each reply, and the difference from its nearest reference; every example must have a reference."""
     batch = Batch(examples)
     tokens = batch.tokens(TextOptions())
     distance = np.abs(tokens.references.lengths - tokens.responses.lengths[batch.owner])
     starts = np.cumsum(batch.reference_counts) - batch.reference_counts
-    return Lengths(tokens.responses.lengths, np.minimum.reduceat(distance, starts))
+    return ReplyLengths(tokens.responses.lengths, np.minimum.reduceat(distance, starts))
 
 
-def _biases(part: ScoredSet, lengths: Lengths, near: NDArray[np.bool_]) -> list[Bias]:
+def _biases(part: ScoredSet, lengths: ReplyLengths, near: NDArray[np.bool_]) -> list[LengthBias]:
     names = [PEOPLE, *part.scores]
     matrix = np.stack([part.human, *(normalised(part, label) for label in part.scores)], axis=1)
     means = np.stack([matrix[near].mean(axis=0), matrix[~near].mean(axis=0)])
@@ -132,7 +132,7 @@ def _biases(part: ScoredSet, lengths: Lengths, near: NDArray[np.bool_]) -> list[
     )["spearman"]
     beyond = replicates - replicates[:, :1]
     return [
-        Bias(
+        LengthBias(
             name,
             float(means[0, place]),
             float(means[1, place]),
@@ -169,7 +169,7 @@ def welch_p_value(first: Scores, second: Scores) -> float:
     return float(ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue)
 
 
-def _length_bias_row(bias: Bias) -> tuple[Cell, ...]:
+def _length_bias_row(bias: LengthBias) -> tuple[TableCell, ...]:
     p_value = PValue(bias.p_value)
     return (bias.name, bias.near, bias.far, bias.difference, p_value, bias.beyond, bias.pearson, bias.spearman)
 
@@ -178,7 +178,9 @@ def _is_length(part: ScoredSet, label: str) -> bool:
     return (part.metrics[label].name if label in part.metrics else label) == "length"
 
 
-def _length_bias_findings(part: ScoredSet, biases: Sequence[Bias], near: NDArray[np.bool_], remark: str) -> list[str]:
+def _length_bias_sentences(
+    part: ScoredSet, biases: Sequence[LengthBias], near: NDArray[np.bool_], note: str
+) -> list[str]:
     people, *metrics = biases
     size = interval_text(people.difference, 2)
     if not above(people.difference) and not below(people.difference):
@@ -190,7 +192,7 @@ def _length_bias_findings(part: ScoredSet, biases: Sequence[Bias], near: NDArray
     less = {bias.name: bias.beyond.estimate for bias in metrics if below(bias.beyond)}
     sentences = [
         f"{replies(int(near.sum()))} are within {NEAR} words of a reference's length, {int((~near).sum()):,} are "
-        f"not. Scores are scaled to the mean and variance of the human ratings.{remark}",
+        f"not. Scores are scaled to the mean and variance of the human ratings.{note}",
         of_people,
     ]
     if more:
@@ -238,35 +240,35 @@ MISSED_HEADER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class HighAndLow:
     """Which replies one metric (or people) scores high, and which low."""
 
     high: Bools
     low: Bools
 
 
-def missed_replies_study(scored: ScoredSet) -> StudyResult | None:
+def missed_replies_probe(scored: ScoredSet) -> TableResult | None:
     """How many good replies each metric scores low, and bad ones high; None where people rate none high."""
     own = own_references(scored.judged.examples)
     part = comparable(scored, ~own)
     if part is None:
         return None
     scale = scale_of(scored)
-    people = Verdicts(part.human >= scale.good, part.human <= scale.bad)
+    people = HighAndLow(part.human >= scale.good, part.human <= scale.bad)
     if not people.high.any():
         return None
-    metrics = {label: verdicts(on_scale(part, label, scale), scale) for label in part.scores}
+    metrics = {label: verdicts(on_human_scale(part, label, scale), scale) for label in part.scores}
     overlap = overlap_metrics(part)
     missed = {label: _share(metric.low, people.high, part) for label, metric in metrics.items()}
     praised = {label: _share(metric.high, people.low, part) for label, metric in metrics.items()}
     rows = tuple(_missed_row(label, metrics, people, overlap, missed[label], praised[label]) for label in metrics)
-    return StudyResult(
+    return TableResult(
         "missed-replies",
         "Good replies that metrics miss",
         "Lowe et al. 2017 (ADEM), Table 6",
         MISSED_HEADER,
         rows,
-        tuple(_missed_findings(part, scale, people, metrics, overlap, left_out(own & scored.complete))),
+        tuple(_missed_sentences(part, scale, people, metrics, overlap, left_out(own & scored.complete))),
         (
             IntervalPanel("Share of the good replies that each metric scores low", tuple(missed.items())),
             IntervalPanel("Share of the bad replies that each metric scores high", tuple(praised.items())),
@@ -274,16 +276,16 @@ def missed_replies_study(scored: ScoredSet) -> StudyResult | None:
     )
 
 
-def on_scale(part: ScoredSet, label: str, scale: HumanScale) -> NDArray[np.float64]:
+def on_human_scale(part: ScoredSet, label: str, scale: HumanScale) -> NDArray[np.float64]:
     """The metric's scores on the human scale, with a raw score of 0 at its lowest end."""
     raw, cut = part.scores[label], clipped(part, label, scale)
     starts_at_zero = part.oriented(label) is raw and raw.min() == 0 < raw.max()
     return np.where(raw == 0, scale.low, cut) if starts_at_zero else cut
 
 
-def verdicts(scores: NDArray[np.float64], scale: HumanScale) -> Verdicts:
+def verdicts(scores: NDArray[np.float64], scale: HumanScale) -> HighAndLow:
     """Which replies get high and low scores on the human scale."""
-    return Verdicts(scores >= scale.good, scores <= scale.bad)
+    return HighAndLow(scores >= scale.good, scores <= scale.bad)
 
 
 def overlap_metrics(scored: ScoredSet) -> tuple[str, ...]:
@@ -302,16 +304,16 @@ def _is_bleu_2(scored: ScoredSet, label: str) -> bool:
 
 def _missed_row(
     label: str,
-    metrics: Mapping[str, Verdicts],
-    people: Verdicts,
+    metrics: Mapping[str, HighAndLow],
+    people: HighAndLow,
     overlap: Sequence[str],
     missed: Interval,
     praised: Interval,
-) -> tuple[Cell, ...]:
+) -> tuple[TableCell, ...]:
     own = metrics[label]
     overlap_low, overlap_high = _by_overlap(metrics, overlap)
     forgotten, own_missed = people.high & overlap_low, people.high & own.low
-    against: tuple[Cell, ...] = ("-", "-", "-")
+    against: tuple[TableCell, ...] = ("-", "-", "-")
     if overlap and label not in overlap:
         against = (
             int(forgotten.sum()),
@@ -330,7 +332,7 @@ def _missed_row(
     )
 
 
-def _by_overlap(metrics: Mapping[str, Verdicts], overlap: Sequence[str]) -> tuple[Bools, Bools]:
+def _by_overlap(metrics: Mapping[str, HighAndLow], overlap: Sequence[str]) -> tuple[Bools, Bools]:
     """Which replies all overlap metrics score low, and which any of them scores high."""
     low: Bools = np.logical_and.reduce([metrics[label].low for label in overlap or metrics])
     high: Bools = np.logical_or.reduce([metrics[label].high for label in overlap or metrics])
@@ -343,19 +345,19 @@ def _share(marks: Bools, among: Bools, part: ScoredSet) -> Interval:
     return mean_interval(shares, contexts, part.resamples, seed=part.seed, limits=(0.0, 1.0))
 
 
-def _missed_findings(
+def _missed_sentences(
     part: ScoredSet,
     scale: HumanScale,
-    people: Verdicts,
-    metrics: Mapping[str, Verdicts],
+    people: HighAndLow,
+    metrics: Mapping[str, HighAndLow],
     overlap: Sequence[str],
-    remark: str,
+    note: str,
 ) -> list[str]:
     good = int(people.high.sum())
     sentences = [
         f"Of {replies(len(part.judged))}, people rate {good:,} at {scale.good:g} or more on {scale} (good) and "
         f"{int(people.low.sum()):,} at {scale.bad:g} or less (bad). Scores are scaled to the mean and variance of the "
-        f"human ratings and clipped to that scale.{remark}"
+        f"human ratings and clipped to that scale.{note}"
     ]
     missed = {label: int((people.high & metric.low).sum()) for label, metric in metrics.items()}
     most, least = max(missed, key=missed.__getitem__), min(missed, key=missed.__getitem__)
@@ -365,18 +367,18 @@ def _missed_findings(
         )
     else:
         sentences.append(f"Every metric misses {missed[most]:,} of the {good:,} good replies.")
-    return sentences + _overlap_findings(part, people, metrics, overlap)
+    return sentences + _overlap_sentences(part, people, metrics, overlap)
 
 
-def _overlap_findings(
-    part: ScoredSet, people: Verdicts, metrics: Mapping[str, Verdicts], overlap: Sequence[str]
+def _overlap_sentences(
+    part: ScoredSet, people: HighAndLow, metrics: Mapping[str, HighAndLow], overlap: Sequence[str]
 ) -> list[str]:
     others = [label for label in metrics if label not in overlap]
     if not overlap:
         return []
     forgotten = people.high & _by_overlap(metrics, overlap)[0]
     total, good = int(forgotten.sum()), int(people.high.sum())
-    named = listed(overlap) if len(overlap) == 1 else f"both {listed(overlap)}"
+    named = enumerated(overlap) if len(overlap) == 1 else f"both {enumerated(overlap)}"
     sentence = f"{named[0].upper()}{named[1:]} {'miss' if len(overlap) > 1 else 'misses'} {total:,} of the {good:,}."
     if not total:
         return [sentence]
@@ -390,7 +392,7 @@ def _overlap_findings(
         )
     drawn = np.random.default_rng(part.seed).permutation(np.flatnonzero(forgotten))[:SHOWN]
     ids = [part.judged.examples[row].id for row in sorted(drawn.tolist())]
-    return [f"{sentence} A random sample of them: {listed(ids)}."]
+    return [f"{sentence} A random sample of them: {enumerated(ids)}."]
 
 
 # The spread of scores, compared with human ratings: a metric that always says "fairly good" is not informative.
@@ -412,7 +414,7 @@ SPREAD_HEADER = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rescaled:
+class RescaledMetric:
     """A metric's scores, with its range mapped to the human scale and its mean moved to the human mean."""
 
     label: str
@@ -421,22 +423,22 @@ class Rescaled:
     values: Scores
 
 
-def spread_study(scored: ScoredSet) -> StudyResult | None:
+def spread_probe(scored: ScoredSet) -> TableResult | None:
     """The standard deviations of metrics and people, on the human scale."""
     part = comparable(scored)
     if part is None:
         return None
     scale = scale_of(scored)
-    people = Rescaled(PEOPLE, str(scale), part.human, part.human)
+    people = RescaledMetric(PEOPLE, str(scale), part.human, part.human)
     columns = [people, *(rescaled(part, label, scale) for label in part.scores)]
     ratios = _ratios(np.stack([column.values for column in columns], axis=1), part)
-    return StudyResult(
+    return TableResult(
         "spread",
         "Spread of scores",
         "Zhao et al. 2020, Figure 3 and Table 3",
         SPREAD_HEADER,
         tuple(_spread_row(column, ratio, scale) for column, ratio in zip(columns, ratios, strict=True)),
-        tuple(_spread_findings(columns, ratios, scale)),
+        tuple(_spread_sentences(columns, ratios, scale)),
         (
             HistogramPanel(
                 "Scores with each metric's range mapped to the human scale and its mean moved to the human mean",
@@ -450,7 +452,7 @@ def spread_study(scored: ScoredSet) -> StudyResult | None:
     )
 
 
-def rescaled(part: ScoredSet, label: str, scale: HumanScale) -> Rescaled:
+def rescaled(part: ScoredSet, label: str, scale: HumanScale) -> RescaledMetric:
     """The metric on the human scale; where its range is unknown or infinite, that of its scores is used."""
     raw, scores = part.scores[label], part.oriented(label)
     metric = part.metrics.get(label)
@@ -460,7 +462,7 @@ def rescaled(part: ScoredSet, label: str, scale: HumanScale) -> Rescaled:
         low, high = float(raw.min()), float(raw.max())
         text = f"{low:.3g}..{high:.3g} (observed)"
     factor = (scale.high - scale.low) / (high - low) if high > low else 0.0
-    return Rescaled(label, text, raw, part.human.mean() + (scores - scores.mean()) * factor)
+    return RescaledMetric(label, text, raw, part.human.mean() + (scores - scores.mean()) * factor)
 
 
 def _ratios(matrix: Floats, part: ScoredSet) -> list[Interval]:
@@ -482,10 +484,10 @@ def _ratios(matrix: Floats, part: ScoredSet) -> list[Interval]:
 
 
 def _near_mean(values: Scores, scale: HumanScale) -> float:
-    return float(np.mean(np.abs(values - values.mean()) <= scale.step / 2 + ROUNDING))
+    return float(np.mean(np.abs(values - values.mean()) <= scale.step / 2 + RATING_ROUNDING))
 
 
-def _spread_row(column: Rescaled, ratio: Interval, scale: HumanScale) -> tuple[Cell, ...]:
+def _spread_row(column: RescaledMetric, ratio: Interval, scale: HumanScale) -> tuple[TableCell, ...]:
     return (
         column.label,
         column.range,
@@ -497,7 +499,7 @@ def _spread_row(column: Rescaled, ratio: Interval, scale: HumanScale) -> tuple[C
     )
 
 
-def _spread_findings(columns: list[Rescaled], ratios: list[Interval], scale: HumanScale) -> list[str]:
+def _spread_sentences(columns: list[RescaledMetric], ratios: list[Interval], scale: HumanScale) -> list[str]:
     people, *metrics = columns
     with_ratio = list(zip(metrics, ratios[1:], strict=True))
     sentences = [
@@ -511,11 +513,11 @@ def _spread_findings(columns: list[Rescaled], ratios: list[Interval], scale: Hum
     ):
         if chosen:
             named = [f"{m.label} ({_near_mean(m.values, scale):.0%} near the mean)" for m in chosen]
-            sentences.append(f"{judgement}: {listed(named)}.")
+            sentences.append(f"{judgement}: {enumerated(named)}.")
     return sentences
 
 
-# One dot per reply, metric score against human score.
+# One dot per reply, metric score against rating.
 #
 # As in Lowe et al. 2017, Figure 3; Liu et al. 2016, Figure 1; Tao et al. 2018, Figure 4. A plot shows what a
 # coefficient hides: a correlation may be due to a handful of replies, or to many equal scores.
@@ -524,11 +526,11 @@ def _spread_findings(columns: list[Rescaled], ratios: list[Interval], scale: Hum
 MOST_DOTS = 1000
 PERMUTATIONS = 1999
 PILED = 0.2
-"""A finding names a score that at least this share of the replies has."""
+"""A sentence names a score that at least this share of the replies has."""
 SCATTER_HEADER = ("metric", "Pearson", "p of Pearson", "Spearman", "p of Spearman", "replies")
 
 
-def scatter_study(scored: ScoredSet) -> StudyResult | None:
+def scatter_probe(scored: ScoredSet) -> TableResult | None:
     """One plot per metric, with the two coefficients."""
     part = comparable(scored)
     if part is None:
@@ -541,8 +543,8 @@ def scatter_study(scored: ScoredSet) -> StudyResult | None:
         for place, label in enumerate(part.scores)
     )
     source = "Lowe et al. 2017 (ADEM), Figure 3; Liu et al. 2016, Figure 1; Tao et al. 2018 (RUBER), Figure 4"
-    return StudyResult(
-        "scatter", "Scores against people", source, SCATTER_HEADER, rows, tuple(_scatter_findings(part, scale)), panels
+    return TableResult(
+        "scatter", "Scores against people", source, SCATTER_HEADER, rows, tuple(_scatter_sentences(part, scale)), panels
     )
 
 
@@ -575,12 +577,12 @@ def _p_values(part: ScoredSet, kind: str) -> list[PValue]:
     return [PValue(p_value) for p_value in found]
 
 
-def _scatter_row(part: ScoredSet, label: str, p_linear: PValue, p_ranked: PValue) -> tuple[Cell, ...]:
+def _scatter_row(part: ScoredSet, label: str, p_linear: PValue, p_ranked: PValue) -> tuple[TableCell, ...]:
     linear, ranked = (correlate(part.oriented(label), part.human, kind) for kind in ("pearson", "spearman"))
     return (label, linear.coefficient, p_linear, ranked.coefficient, p_ranked, linear.n)
 
 
-def _scatter_findings(part: ScoredSet, scale: HumanScale) -> list[str]:
+def _scatter_sentences(part: ScoredSet, scale: HumanScale) -> list[str]:
     sentences = [
         f"Dots are jittered along the human axis by noise of standard deviation {jitter(scale):g}, so that equal "
         "ratings do not hide each other; the coefficients use the ratings without noise."

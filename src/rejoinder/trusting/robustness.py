@@ -14,7 +14,7 @@ from rejoinder.arrays import Floats, Ints
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
 from rejoinder.scoring.scorer import Scorer
-from rejoinder.show.figures import Curve, IntervalPanel, LinePanel
+from rejoinder.show.figures import IntervalPanel, LinePanel, PlotCurve
 from rejoinder.show.text import number_text, signed
 from rejoinder.stats.correlation import correlate, midranks
 from rejoinder.stats.correlation_intervals import correlation_replicates
@@ -28,15 +28,15 @@ from rejoinder.trusting.human_scale import (
     below,
     clipped,
     comparable,
+    enumerated,
     left_out,
-    listed,
     listed_with,
     of_true_systems,
     own_references,
     replies,
     scale_of,
 )
-from rejoinder.trusting.study import Cell, ScoredSet, StudyResult
+from rejoinder.trusting.probing import ScoredSet, TableCell, TableResult
 from rejoinder.types import Example, Scores
 
 # How noise on the labels and rounding of the scores change a correlation (Zhao et al. 2020, appendix D).
@@ -57,7 +57,7 @@ NOISE_HEADER = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trials:
+class NoiseTrials:
     """One kind of correlation of every metric with noisy labels."""
 
     kind: str
@@ -65,7 +65,7 @@ class Trials:
     rounded: Floats  # (metrics,): of scores rounded to whole steps, without noise
 
 
-def noise_study(scored: ScoredSet) -> StudyResult | None:
+def noise_probe(scored: ScoredSet) -> TableResult | None:
     """Correlations over a hundred draws of noise per strength, and correlations of rounded scores."""
     part = comparable(scored)
     if part is None:
@@ -75,8 +75,8 @@ def noise_study(scored: ScoredSet) -> StudyResult | None:
     rows = [_noise_row(label, place, table) for place, label in enumerate(part.scores) for table in trials]
     panels = [_noise_panel(part, table) for table in trials]
     title, source = "Noise on labels, rounding of scores", "Zhao et al. 2020, appendix D"
-    return StudyResult(
-        "noise", title, source, NOISE_HEADER, tuple(rows), tuple(_noise_findings(part, trials)), tuple(panels)
+    return TableResult(
+        "noise", title, source, NOISE_HEADER, tuple(rows), tuple(_noise_sentences(part, trials)), tuple(panels)
     )
 
 
@@ -104,25 +104,25 @@ def _unit(values: Scores) -> Scores:
     return unit
 
 
-def _trials(part: ScoredSet, scale: HumanScale, kind: str) -> Trials:
+def _trials(part: ScoredSet, scale: HumanScale, kind: str) -> NoiseTrials:
     matrix = np.stack([part.oriented(label) for label in part.scores], axis=1)
     drawn = [noisy_correlations(matrix, part.human, sigma * scale.step, kind, seed=part.seed) for sigma in SIGMAS]
     rounded = [
         correlate(scale.rounded(clipped(part, label, scale)), part.human, kind).coefficient for label in part.scores
     ]
-    return Trials(kind, np.stack(drawn), np.array(rounded))
+    return NoiseTrials(kind, np.stack(drawn), np.array(rounded))
 
 
-def _noise_row(label: str, place: int, table: Trials) -> tuple[Cell, ...]:
+def _noise_row(label: str, place: int, table: NoiseTrials) -> tuple[TableCell, ...]:
     exact, *means = table.drawn[:, :, place].mean(axis=1).tolist()
     spread = float(table.drawn[-1, :, place].std(ddof=1))
     return (label, table.kind.capitalize(), exact, *means, spread, float(table.rounded[place]))
 
 
-def _noise_panel(part: ScoredSet, table: Trials) -> LinePanel:
+def _noise_panel(part: ScoredSet, table: NoiseTrials) -> LinePanel:
     mean, spread = table.drawn.mean(axis=1), table.drawn.std(axis=1, ddof=1)  # (sigmas, metrics)
     curves = tuple(
-        Curve(
+        PlotCurve(
             label,
             SIGMAS,
             tuple(mean[:, place].tolist()),
@@ -140,7 +140,7 @@ def _noise_panel(part: ScoredSet, table: Trials) -> LinePanel:
     )
 
 
-def _noise_findings(part: ScoredSet, trials: list[Trials]) -> list[str]:
+def _noise_sentences(part: ScoredSet, trials: list[NoiseTrials]) -> list[str]:
     labels, table = list(part.scores), trials[-1]
     exact, noisy = table.drawn[0, 0], table.drawn[-1].mean(axis=0)
     known = np.flatnonzero(~np.isnan(exact))
@@ -163,7 +163,7 @@ def _noise_findings(part: ScoredSet, trials: list[Trials]) -> list[str]:
     return sentences + [_rounding(labels, table) for table in trials if not np.isnan(table.rounded).all()]
 
 
-def _rounding(labels: list[str], table: Trials) -> str:
+def _rounding(labels: list[str], table: NoiseTrials) -> str:
     moved = table.rounded - table.drawn[0, 0]
     most = int(np.nanargmax(np.abs(moved)))
     kind = table.kind.capitalize()
@@ -194,7 +194,7 @@ ADVERSARIAL_HEADER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class PerturbationEffect:
     """The effect of one perturbation on one metric's scores, in standard deviations of the metric over the data."""
 
     metric: str
@@ -210,15 +210,15 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class PerturbedReplies:
     """Replies to perturb: their rows in the set, their words, and the words of the utterance they answer."""
 
     rows: Ints
-    words: Sequence[Words]
-    answered: Sequence[Words]
+    words: Sequence[TokenWords]
+    answered: Sequence[TokenWords]
 
 
-def adversarial_study(scored: ScoredSet) -> StudyResult | None:
+def adversarial_probe(scored: ScoredSet) -> TableResult | None:
     """The change of scores under each perturbation; None where no metric can score new replies."""
     own = own_references(scored.judged.examples)
     part = comparable(scored, ~own)
@@ -233,18 +233,18 @@ def adversarial_study(scored: ScoredSet) -> StudyResult | None:
         for label in metrics
         for item in PERTURBATIONS
     ]
-    return StudyResult(
+    return TableResult(
         "adversarial",
         "Damaged replies",
         "Sai et al. 2019",
         ADVERSARIAL_HEADER,
         tuple(_adversarial_row(effect) for effect in effects),
-        tuple(_adversarial_findings(effects, sample, left_out(own & scored.complete))),
+        tuple(_adversarial_sentences(effects, sample, left_out(own & scored.complete))),
         tuple(_adversarial_panel(label, [effect for effect in effects if effect.metric == label]) for label in metrics),
     )
 
 
-def good_sample(part: ScoredSet) -> Sample:
+def good_sample(part: ScoredSet) -> PerturbedReplies:
     """Replies that people rate at the median or above, and that contain words."""
     words = _words([example.response for example in part.judged.examples])
     good = part.human >= np.median(part.human)
@@ -253,23 +253,26 @@ def good_sample(part: ScoredSet) -> Sample:
         rows = np.sort(np.random.default_rng(part.seed).choice(rows, MOST, replace=False))
     contexts = [part.judged.examples[row].context for row in rows]
     answered = _words([context[-1] if context else "" for context in contexts])
-    return Sample(rows, [words[row] for row in rows], answered)
+    return PerturbedReplies(rows, [words[row] for row in rows], answered)
 
 
-def changed_words(perturbation: Perturbation, sample: Sample, seed: Sequence[int]) -> list[Words]:
+def changed_words(perturbation: Perturbation, sample: PerturbedReplies, seed: Sequence[int]) -> list[TokenWords]:
     """The words of every reply of the sample, perturbed."""
     rng = np.random.default_rng(seed)
     pairs = zip(sample.words, sample.answered, strict=True)
     return [perturbation.change(words, answered, rng) for words, answered in pairs]
 
 
-def _words(texts: Sequence[str]) -> list[Words]:
+def _words(texts: Sequence[str]) -> list[TokenWords]:
     column = tokenise(pl.Series(texts, dtype=pl.String), "words", lowercase=False)
     return [tuple(words) for words in column.to_list()]
 
 
 def _scores(
-    part: ScoredSet, metrics: Mapping[str, Metric], sample: Sample, versions: Mapping[str, Sequence[Words]]
+    part: ScoredSet,
+    metrics: Mapping[str, Metric],
+    sample: PerturbedReplies,
+    versions: Mapping[str, Sequence[TokenWords]],
 ) -> dict[str, dict[str, Scores]]:
     """Version -> metric -> one score per reply.
 
@@ -282,7 +285,7 @@ def _scores(
     return {version: scorer.score(Batch(_examples(part, sample, words))) for version, words in versions.items()}
 
 
-def _examples(part: ScoredSet, sample: Sample, words: Sequence[Words]) -> list[Example]:
+def _examples(part: ScoredSet, sample: PerturbedReplies, words: Sequence[TokenWords]) -> list[Example]:
     """The sample's examples with other replies.
 
     Words are joined by one space, before and after the perturbation, so that spacing does not change a score.
@@ -297,11 +300,11 @@ def _effect(
     part: ScoredSet,
     label: str,
     perturbation: Perturbation,
-    sample: Sample,
-    changed: Sequence[Words],
+    sample: PerturbedReplies,
+    changed: Sequence[TokenWords],
     before: Scores,
     after: Scores,
-) -> Effect:
+) -> PerturbationEffect:
     own = part.scores[label]
     deviation = float(own.std(ddof=1))
     unit = deviation if part.metrics[label].higher_is_better else -deviation
@@ -309,11 +312,11 @@ def _effect(
     used: NDArray[np.bool_] = differs & ~np.isnan(before) & ~np.isnan(after)
     if not used.any() or deviation == 0:
         unknown = Interval(np.nan, np.nan, np.nan)
-        return Effect(label, perturbation, int(used.sum()), np.nan, np.nan, unknown, np.nan, np.nan)
+        return PerturbationEffect(label, perturbation, int(used.sum()), np.nan, np.nan, unknown, np.nan, np.nan)
     first, second = ((scores[used] - own.mean()) / unit for scores in (before, after))
     moved = np.where(np.abs(second - first) <= SAME, 0.0, second - first)
     contexts = part.judged.contexts[sample.rows[used]]
-    return Effect(
+    return PerturbationEffect(
         label,
         perturbation,
         int(used.sum()),
@@ -325,26 +328,26 @@ def _effect(
     )
 
 
-def _adversarial_row(effect: Effect) -> tuple[Cell, ...]:
+def _adversarial_row(effect: PerturbationEffect) -> tuple[TableCell, ...]:
     numbers = (effect.n, effect.before, effect.after, effect.moves, effect.flips, effect.unmoved)
     return (effect.metric, effect.perturbation.name, *numbers)
 
 
-def _adversarial_panel(label: str, effects: Sequence[Effect]) -> IntervalPanel:
+def _adversarial_panel(label: str, effects: Sequence[PerturbationEffect]) -> IntervalPanel:
     rows = tuple((effect.perturbation.name, effect.moves) for effect in effects)
     return IntervalPanel(f"{label}: change of its score, in its standard deviations", rows)
 
 
-def _adversarial_findings(effects: Sequence[Effect], sample: Sample, remark: str) -> list[str]:
+def _adversarial_sentences(effects: Sequence[PerturbationEffect], sample: PerturbedReplies, note: str) -> list[str]:
     metrics = dict.fromkeys(effect.metric for effect in effects)
     return [
         f"{replies(len(sample.rows))} that people rate at the median or above were perturbed. A trustworthy metric "
-        f"lowers its score for every perturbation except the last, punctuation removed.{remark}",
-        *(_finding([effect for effect in effects if effect.metric == label]) for label in metrics),
+        f"lowers its score for every perturbation except the last, punctuation removed.{note}",
+        *(_sentence([effect for effect in effects if effect.metric == label]) for label in metrics),
     ]
 
 
-def _finding(effects: Sequence[Effect]) -> str:
+def _sentence(effects: Sequence[PerturbationEffect]) -> str:
     """One metric in one sentence."""
     damaging = [effect for effect in effects if effect.perturbation.lowers and not np.isnan(effect.moves.estimate)]
     if not damaging:
@@ -354,10 +357,10 @@ def _finding(effects: Sequence[Effect]) -> str:
     lowered = len(damaging) - len(raised) - len(blind)
     parts = [f"{effects[0].metric} scores lower under {lowered} of the {len(damaging)} damaging perturbations"]
     if blind:
-        parts.append(f"does not clearly change under {listed([effect.perturbation.name for effect in blind])}")
+        parts.append(f"does not clearly change under {enumerated([effect.perturbation.name for effect in blind])}")
     if raised:
         named = [f"{effect.perturbation.name} ({signed(effect.moves.estimate)})" for effect in raised]
-        parts.append(f"scores higher under {listed(named)}")
+        parts.append(f"scores higher under {enumerated(named)}")
     fooled = max(damaging, key=lambda effect: effect.flips)
     if fooled.flips > 0:
         parts.append(f"{fooled.perturbation.name} raises the score of the most replies, {fooled.flips:.0%}")
@@ -378,13 +381,13 @@ def _finding(effects: Sequence[Effect]) -> str:
 # same.
 
 
-Words = tuple[str, ...]
-Change = Callable[[Words, Words, np.random.Generator], Words]
+TokenWords = tuple[str, ...]
+Change = Callable[[TokenWords, TokenWords, np.random.Generator], TokenWords]
 """The words of a reply, the words of the utterance that it answers, and a random generator -> new words."""
 
 SHARE = 0.3
 """The share of words that are dropped or repeated; at least one word is."""
-GENERIC: tuple[Words, ...] = (
+GENERIC: tuple[TokenWords, ...] = (
     ("i", "don't", "know", "."),
     ("i'm", "not", "sure", "."),
     ("that's", "nice", "."),
@@ -402,7 +405,7 @@ class Perturbation:
     change: Change
 
 
-def word_drop(words: Words, rng: np.random.Generator) -> Words:
+def word_drop(words: TokenWords, rng: np.random.Generator) -> TokenWords:
     """The reply without some of its words."""
     if len(words) < 2:
         return words
@@ -410,7 +413,7 @@ def word_drop(words: Words, rng: np.random.Generator) -> Words:
     return tuple(word for place, word in enumerate(words) if place not in dropped)
 
 
-def shuffle(words: Words, rng: np.random.Generator) -> Words:
+def shuffle(words: TokenWords, rng: np.random.Generator) -> TokenWords:
     """The same words in another order."""
     if len(set(words)) < 2:
         return words
@@ -419,40 +422,40 @@ def shuffle(words: Words, rng: np.random.Generator) -> Words:
     return shuffled if shuffled != words else (*words[1:], words[0])
 
 
-def repetition(words: Words, rng: np.random.Generator) -> Words:
+def repetition(words: TokenWords, rng: np.random.Generator) -> TokenWords:
     """The reply with some of its words repeated."""
     repeated = set(_some(words, rng))
     return tuple(word for place, word in enumerate(words) for _ in range(1 + (place in repeated)))
 
 
-def reversed_words(words: Words) -> Words:
+def reversed_words(words: TokenWords) -> TokenWords:
     """The words from last to first."""
     return words[::-1]
 
 
-def without_stop_words(words: Words) -> Words:
+def without_stop_words(words: TokenWords) -> TokenWords:
     """The reply without English function words."""
     return tuple(word for word in words if word.lower().replace("’", "'") not in STOP_WORDS) or words
 
 
-def without_punctuation(words: Words) -> Words:
+def without_punctuation(words: TokenWords) -> TokenWords:
     """The reply without tokens that contain neither a letter nor a digit."""
     return tuple(word for word in words if any(character.isalnum() for character in word)) or words
 
 
-def generic_reply(words: Words, rng: np.random.Generator) -> Words:
+def generic_reply(words: TokenWords, rng: np.random.Generator) -> TokenWords:
     """One of a few replies that fit any context, but not this one."""
     plain = tuple(word.lower() for word in words)
     others = [generic for generic in GENERIC if generic != plain]
     return others[int(rng.integers(len(others)))]
 
 
-def echoed_context(words: Words, answered: Words) -> Words:
+def echoed_context(words: TokenWords, answered: TokenWords) -> TokenWords:
     """The utterance that the reply should have answered."""
     return answered or words
 
 
-def _some(words: Words, rng: np.random.Generator) -> list[int]:
+def _some(words: TokenWords, rng: np.random.Generator) -> list[int]:
     """Random positions, about `SHARE` of them and at least one."""
     count = max(1, round(SHARE * len(words)))
     chosen: list[int] = rng.choice(len(words), count, replace=False).tolist() if words else []
@@ -500,7 +503,7 @@ class TrueReplyEffect:
     change: Interval
 
 
-def without_true_replies_study(scored: ScoredSet) -> StudyResult | None:
+def without_true_replies_probe(scored: ScoredSet) -> TableResult | None:
     """Correlations with and without true replies; None where there are none, or too few others."""
     part = comparable(scored)
     if part is None:
@@ -511,13 +514,13 @@ def without_true_replies_study(scored: ScoredSet) -> StudyResult | None:
         return None
     changes = _changes(part, true)
     rows = [_people_row(part, true), *(_without_true_row(label, changes, part, true) for label in part.scores)]
-    return StudyResult(
+    return TableResult(
         "without-true-replies",
         "Without true replies",
         "Zhao et al. 2020, Table 1",
         WITHOUT_TRUE_HEADER,
         tuple(rows),
-        tuple(_without_true_findings(list(part.scores), changes, equal, named)),
+        tuple(_without_true_sentences(list(part.scores), changes, equal, named)),
         tuple(
             IntervalPanel(
                 f"{kind.capitalize()} without true replies, minus that with them",
@@ -548,8 +551,8 @@ def _changes(part: ScoredSet, true: NDArray[np.bool_]) -> dict[str, dict[str, Tr
 
 def _without_true_row(
     label: str, changes: dict[str, dict[str, TrueReplyEffect]], part: ScoredSet, true: NDArray[np.bool_]
-) -> tuple[Cell, ...]:
-    cells: list[Cell] = []
+) -> tuple[TableCell, ...]:
+    cells: list[TableCell] = []
     for kind in KINDS:
         found = changes[label][kind]
         cells += [found.of_all, found.without, found.change]
@@ -557,12 +560,12 @@ def _without_true_row(
     return (label, *cells, float(scores.std(ddof=1)), float(scores[~true].std(ddof=1)))
 
 
-def _people_row(part: ScoredSet, true: NDArray[np.bool_]) -> tuple[Cell, ...]:
+def _people_row(part: ScoredSet, true: NDArray[np.bool_]) -> tuple[TableCell, ...]:
     spreads = (float(part.human.std(ddof=1)), float(part.human[~true].std(ddof=1)))
     return (PEOPLE, 1.0, 1.0, "-", 1.0, 1.0, "-", *spreads)
 
 
-def _without_true_findings(
+def _without_true_sentences(
     labels: Sequence[str],
     changes: dict[str, dict[str, TrueReplyEffect]],
     equal: NDArray[np.bool_],

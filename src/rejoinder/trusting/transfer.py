@@ -17,16 +17,23 @@ from rejoinder.evaluators.base import Evaluator
 from rejoinder.options import RESAMPLES
 from rejoinder.show.figures import IntervalPanel
 from rejoinder.show.text import number_text
-from rejoinder.trusting.cross_validation import Experiment, Published, Row, gathered, measure, table_of
+from rejoinder.trusting.cross_validation import (
+    Experiment,
+    ExperimentRow,
+    Published,
+    experiment_table,
+    gathered,
+    trust_figures,
+)
 from rejoinder.trusting.experiments import (
     NONE,
     PUBLISHED,
+    CellRunner,
+    FitCell,
     Folds,
-    Grid,
-    GridCell,
     LabelledSet,
     Makers,
-    Part,
+    SplitPart,
     named_evaluators,
     shares_context,
 )
@@ -36,12 +43,12 @@ SHARED = ("refuse", "drop")
 
 
 @dataclass(frozen=True, eq=False)
-class Direction:
+class TransferDirection:
     """From a source corpus to a target corpus (possibly the same), and the parts that together test all the target."""
 
     source: str
     target: str
-    parts: tuple[Part, ...]
+    parts: tuple[SplitPart, ...]
     """Training rows are the source's, test rows the target's."""
     dropped: int = 0
 
@@ -78,7 +85,7 @@ def transfer(
         for direction in directions
         for part in direction.parts
     ]
-    found, findings = Grid(folder, allow_leakage, quiet).run(cells)
+    found, sentences = CellRunner(folder, allow_leakage, quiet).run(cells)
     runs = iter(found)
     columns = {
         (label, direction.source, direction.target): gathered(
@@ -89,16 +96,16 @@ def transfer(
     }
     rows = []
     for (label, source, target), column in columns.items():
-        (found_here,), _ = measure([column], sets[target], resamples=resamples, seed=seed)
-        rows.append(Row(label, (source, target), (source, target), found_here))
-    table = table_of(rows, ("trained on", "tested on"), published or {})
+        (found_here,), _ = trust_figures([column], sets[target], resamples=resamples, seed=seed)
+        rows.append(ExperimentRow(label, (source, target), (source, target), found_here))
+    table = experiment_table(rows, ("trained on", "tested on"), published or {})
     return Experiment(
         "transfer",
         f"From one corpus to another: {', '.join(sets)}",
         "Zhao et al. 2020, Table 4; Tao et al. 2018, Table 4",
         table.header,
         table.rows,
-        (*_findings(rows), *_dropped(directions), *table.findings, *findings),
+        (*_sentences(rows), *_dropped(directions), *table.sentences, *sentences),
         (_panel(rows),),
         {f"{label}, {source} to {target}": column for (label, source, target), column in columns.items()},
     )
@@ -134,7 +141,7 @@ def _corpora(
     return {name: tuple(given.get(name, ())) for name in sets}
 
 
-def _directions(sets: Mapping[str, LabelledSet], folds: Folds, seed: int, shared: str) -> list[Direction]:
+def _directions(sets: Mapping[str, LabelledSet], folds: Folds, seed: int, shared: str) -> list[TransferDirection]:
     """From each set to itself, then to all others: consecutive cells with the same training data share one fit."""
     if shared not in SHARED:
         raise CallError(f"shared must be one of {', '.join(SHARED)}, not {shared!r}")
@@ -147,9 +154,9 @@ def _directions(sets: Mapping[str, LabelledSet], folds: Folds, seed: int, shared
 
 def _direction(
     sets: Mapping[str, LabelledSet], source: str, target: str, folds: Folds, seed: int, *, drop: bool
-) -> Direction:
+) -> TransferDirection:
     if source == target:
-        return Direction(source, target, tuple(sets[source].parts(folds, seed)))
+        return TransferDirection(source, target, tuple(sets[source].parts(folds, seed)))
     trained_on, tested_on = sets[source], sets[target]
     train, valid, test = np.arange(len(trained_on)), NONE, np.arange(len(tested_on))
     if folds == PUBLISHED:
@@ -158,7 +165,7 @@ def _direction(
     before = len(train) + len(valid)
     if drop:
         train, valid = (_without_shared(trained_on, rows, tested_on, test) for rows in (train, valid))
-    return Direction(source, target, (Part("", train, test, valid),), before - len(train) - len(valid))
+    return TransferDirection(source, target, (SplitPart("", train, test, valid),), before - len(train) - len(valid))
 
 
 def _without_shared(trained_on: LabelledSet, rows: Ints, tested_on: LabelledSet, test: Ints) -> Ints:
@@ -170,29 +177,29 @@ def _cell(
     label: str,
     evaluator: Evaluator,
     sets: Mapping[str, LabelledSet],
-    direction: Direction,
-    part: Part,
+    direction: TransferDirection,
+    part: SplitPart,
     dialogues: tuple[Dialogue, ...],
     seed: int,
-) -> GridCell:
+) -> FitCell:
     train, test = sets[direction.source].training(part.train, part.valid), sets[direction.target].examples(part.test)
-    return GridCell(label, evaluator, train, test, dialogues, seed, direction.source, direction.target)
+    return FitCell(label, evaluator, train, test, dialogues, seed, direction.source, direction.target)
 
 
-def _findings(rows: Sequence[Row]) -> list[str]:
-    findings = []
+def _sentences(rows: Sequence[ExperimentRow]) -> list[str]:
+    sentences = []
     for label in dict.fromkeys(row.label for row in rows):
         own = [row for row in rows if row.label == label]
         home = [row.measure.pearson.estimate for row in own if row.cells[0] == row.cells[1]]
         away = [row.measure.pearson.estimate for row in own if row.cells[0] != row.cells[1]]
-        findings.append(
+        sentences.append(
             f"{label}: mean Pearson {number_text(float(np.mean(home)))} on the corpus it was trained on, "
             f"{number_text(float(np.mean(away)))} on another."
         )
-    return findings
+    return sentences
 
 
-def _dropped(directions: Sequence[Direction]) -> list[str]:
+def _dropped(directions: Sequence[TransferDirection]) -> list[str]:
     return [
         f"{direction.source} to {direction.target}: {direction.dropped} replies were dropped from training, "
         f"because their context is also in {direction.target}."
@@ -201,6 +208,6 @@ def _dropped(directions: Sequence[Direction]) -> list[str]:
     ]
 
 
-def _panel(rows: Sequence[Row]) -> IntervalPanel:
+def _panel(rows: Sequence[ExperimentRow]) -> IntervalPanel:
     dots = tuple((f"{row.label}, {row.cells[0]} to {row.cells[1]}", row.measure.pearson) for row in rows)
     return IntervalPanel("Pearson with people, trained on one corpus and tested on another", dots)

@@ -34,10 +34,10 @@ from rejoinder.options import (
     verb,
 )
 from rejoinder.scoring.run import LocalRun, judges_limited
-from rejoinder.scoring.score import Choice, Metrics, choose
-from rejoinder.scoring.score_file import read_scores
+from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
+from rejoinder.scoring.score_file import read_score_file
 from rejoinder.scoring.table import ScoreTable, json_ready
-from rejoinder.show.document import Answer, Block, Document, Result, Section, renamed
+from rejoinder.show.document import Block, Document, Result, Section, VerdictText, renamed
 from rejoinder.show.figures import Panel
 from rejoinder.show.plots import Figure
 from rejoinder.show.text import counted, interval_text, names_text
@@ -53,15 +53,14 @@ from rejoinder.trusting.correlations import (
     within_context,
 )
 from rejoinder.trusting.human_scale import scale_of
-from rejoinder.trusting.judge_card import judge_studies
+from rejoinder.trusting.judge_card import judge_cards
 from rejoinder.trusting.page import ceiling_blocks, contests_section, level_section, within_section
 from rejoinder.trusting.probes import jitter, scatter_panels
-from rejoinder.trusting.studies import STUDIES, run_study
-from rejoinder.trusting.study import ScoredSet, StudyResult
+from rejoinder.trusting.probing import PROBES, ScoredSet, TableResult, run_probe
 from rejoinder.types import Scores
 
 if TYPE_CHECKING:
-    from rejoinder.trusting.correlations import Agreement
+    from rejoinder.trusting.correlations import MetricTrust
     from rejoinder.trusting.pooled import PooledTrust
 
 # Which metric can be trusted on this data? Metric scores against human ratings, in one report.
@@ -72,7 +71,7 @@ FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
-class DimensionReport:
+class DimensionTrust:
     """How well metrics agree with people on one dimension."""
 
     scored: ScoredSet
@@ -80,12 +79,18 @@ class DimensionReport:
     utterance: LevelTable
     system: LevelTable | None
     within: tuple[WithinContext, ...]
-    studies: tuple[StudyResult, ...] = ()
+    probes: tuple[TableResult, ...] = ()
 
     @property
     def dimension(self) -> str:
         """What was judged."""
         return self.scored.dimension
+
+    @property
+    def studies(self) -> tuple[TableResult, ...]:
+        """The probes, as they were named before 0.2."""
+        renamed("studies", "probes")
+        return self.probes
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -104,23 +109,25 @@ class DimensionReport:
             }
             for row in self.within
         }
+        probes = {probe.name: probe.to_dict() for probe in self.probes}
         return {
             "ceiling": self.ceiling.to_dict(),
             "utterance": to_dict(self.utterance),
             "system": to_dict(self.system) if self.system else None,
             "within_context": within,
-            "studies": {study.name: study.to_dict() for study in self.studies},
+            "probes": probes,
+            "studies": probes,  # as it was named before 0.2
         }
 
     def blocks(self) -> list[Block]:
-        """The tables, sections and studies."""
+        """The tables, sections and probes."""
         levels = [self.utterance, *([self.system] if self.system else [])]
         said, ceiling = ceiling_blocks(self.ceiling)
         return [
             said,
             *(level_section(level, self.ceiling, self.scored) for level in levels),
             *([within_section(self.within)] if self.within else []),
-            *(study.section() for study in self.studies),
+            *(probe.section() for probe in self.probes),
             *([contests_section(levels)] if len(self.scored.scores) > 1 else []),
             ceiling,
         ]
@@ -131,7 +138,7 @@ class Trust(Result):
     """How well metrics agree with people."""
 
     judged: JudgedSet
-    dimensions: tuple[DimensionReport, ...]
+    dimensions: tuple[DimensionTrust, ...]
     signatures: Mapping[str, str]
     notes: tuple[str, ...] = ()
     seed: int = 0
@@ -164,7 +171,7 @@ class Trust(Result):
     @property
     def sentences(self) -> list[str]:
         """Which metric agrees with people, one sentence each; of further dimensions, the first sentence."""
-        first, *others = map(finding, self.dimensions)
+        first, *others = map(trust_sentences, self.dimensions)
         return [*first, *(sentences[0] for sentences in others)]
 
     def headline(self) -> list[str]:
@@ -173,13 +180,13 @@ class Trust(Result):
         return self.sentences
 
     def document(self) -> Document:
-        """The finding, and the tables of each dimension; of several, each in a section of its own."""
+        """The verdict, and the tables of each dimension; of several, each in a section of its own."""
         first = self.dimensions[0]
         caption = (
             "With 95 % intervals. 1: the metric ranks replies as people do; 0: its ranking has nothing to do with "
             "theirs."
         )
-        answer = Answer(self.sentences, first.utterance.panel(), caption)
+        answer = VerdictText(self.sentences, first.utterance.panel(), caption)
         parts = [Section(one.dimension, one.blocks()) for one in self.dimensions]
         judged = self.judged
         return Document(
@@ -201,8 +208,8 @@ class Trust(Result):
         """The report as one HTML file, which has a plot of each metric's scores against the ratings."""
         plotted = tuple(
             one
-            if any(study.name == "scatter" for study in one.studies)
-            else replace(one, studies=(*one.studies, *filter(None, [run_study("scatter", one.scored)])))
+            if any(probe.name == "scatter" for probe in one.probes)
+            else replace(one, probes=(*one.probes, *filter(None, [run_probe("scatter", one.scored)])))
             for one in self.dimensions
         )
         return Result.page(replace(self, dimensions=plotted), texts=texts, title=title)
@@ -245,7 +252,7 @@ def trust(
             many="+",
         ),
     ],
-    metrics: Annotated[Metrics | Choice | None, METRICS_OPTION] = None,
+    metrics: Annotated[Metrics | MetricChoice | None, METRICS_OPTION] = None,
     scores: Annotated[
         Sequence[str | Path],
         Option(
@@ -261,7 +268,7 @@ def trust(
     probes: Annotated[
         Sequence[str],
         Option(
-            "also run a probe, or 'all' of them: a test of what a metric rewards (docs/reference/studies.md); may be "
+            "also run a probe, or 'all' of them: a test of what a metric rewards (docs/reference/probes.md); may be "
             "repeated",
             texts("a list of the names of probes"),
             name="probe",
@@ -305,7 +312,7 @@ def trust(
     settings |= {"dimension": dimension, "remove_outliers": remove_outliers, "max_cost": max_cost}
     if len(judged) == 1:
         rated = read_judged(judged[0], fields=fields, on_error=on_error, unit=unit)
-        return trust_on(rated, metrics, scores=scores, studies=probes, **settings)
+        return trust_on(rated, metrics, scores=scores, probes=probes, **settings)
     if scores or probes:
         raise CallError(f"scores and probes need a single set of judged replies, found {len(judged)}")
     from rejoinder.trusting.pooled import pooled_trust  # which pools what this module finds
@@ -313,19 +320,19 @@ def trust(
     return pooled_trust(judged, metrics=metrics, kind=kind, unit=unit, fields=fields, on_error=on_error, **settings)
 
 
-def former_trust(judged: Any, metrics: Metrics | Choice | None = None, **settings: Any) -> Trust:
-    """`trust` with the arguments that `meta_evaluate` had."""
+def former_trust(judged: Any, metrics: Metrics | MetricChoice | None = None, **settings: Any) -> Trust:
+    """`trust` with the arguments that it had before 0.2."""
     probes = settings.pop("studies", ())
     return trust(judged, metrics=metrics, probes=probes, **settings)
 
 
 def trust_on(
     rated: JudgedSet,
-    metrics: Metrics | Choice | None,
+    metrics: Metrics | MetricChoice | None,
     *,
     scores: Sequence[str | Path] = (),
     dimension: str | None = None,
-    studies: Sequence[str] = (),
+    probes: Sequence[str] = (),
     remove_outliers: bool = False,
     max_cost: float | None = None,
     seed: int = 0,
@@ -335,37 +342,37 @@ def trust_on(
 ) -> Trust:
     """How well metrics agree with people on one judged set."""
     judged = rated.without_outliers() if remove_outliers else rated
-    wanted = Choice({}) if metrics is None and scores else choose(metrics)
+    wanted = MetricChoice({}) if metrics is None and scores else choose_metrics(metrics)
     settings: Any = {"seed": seed, "resamples": 1, "jobs": jobs, "quiet": quiet}
     run = LocalRun.of(Source(list(judged.examples)), wanted, name=judged.name, digest=False, **settings)
-    with judges_limited(run.metrics.values(), max_cost, quiet=quiet):  # studies may ask a judge again
+    with judges_limited(run.metrics.values(), max_cost, quiet=quiet):  # probes may ask a judge again
         columns, signatures, lower_is_better = _columns(judged, run, scores)
         notes = [*run.notes, *_unit_notes(judged), *_direction_notes(run.metrics, lower_is_better)]
         reports = []
         for name in chosen_dimensions(judged, dimension):
             scored = ScoredSet(judged, name, columns, run.metrics, seed, resamples, lower_is_better)
             _check_enough(scored)
-            report, lacking = _dimension_report(scored, rated, studies)
+            report, lacking = _dimension_report(scored, rated, probes)
             reports.append(report)
             notes += [outlier_note(rated, judged, name)] if remove_outliers else []
             notes += _coverage_notes(scored)
-            notes += [f"the study {study} does not apply to {name}: the data it needs is missing" for study in lacking]
+            notes += [f"the probe {probe} does not apply to {name}: the data it needs is missing" for probe in lacking]
     told = tuple(dict.fromkeys(notes))
     return Trust(judged, tuple(reports), signatures, told, seed, resamples, run.replies, run.metrics)
 
 
-def _dimension_report(scored: ScoredSet, rated: JudgedSet, studies: Sequence[str]) -> tuple[DimensionReport, list[str]]:
-    """The report, and the names of the studies whose data is missing."""
-    names = tuple(STUDIES) if "all" in studies else studies
-    results = {name: run_study(name, scored) for name in names}
-    report = DimensionReport(
+def _dimension_report(scored: ScoredSet, rated: JudgedSet, probes: Sequence[str]) -> tuple[DimensionTrust, list[str]]:
+    """The report, and the names of the probes whose data is missing."""
+    names = tuple(PROBES) if "all" in probes else probes
+    results = {name: run_probe(name, scored) for name in names}
+    report = DimensionTrust(
         scored,
         # Outliers are the ratings that disagree most: agreement measured without them would be meaningless.
         human_ceiling(rated, scored.dimension, seed=scored.seed),
         utterance_level(scored),
         system_level(scored),
         within_context(scored),
-        (*(result for result in results.values() if result is not None), *judge_studies(scored)),
+        (*(result for result in results.values() if result is not None), *judge_cards(scored)),
     )
     return report, [name for name, result in results.items() if result is None]
 
@@ -381,7 +388,7 @@ def _columns(
         columns, signatures = dict(table.scores), dict(table.signatures)
     lower_is_better: set[str] = set()
     for file in files:
-        table = read_scores(Path(file))
+        table = read_score_file(Path(file))
         for label, column in _joined(judged, table, file):
             if label in columns:
                 raise CallError(f"{file} has scores named {label!r}, which another metric or file already has")
@@ -451,7 +458,7 @@ def _coverage_notes(scored: ScoredSet) -> list[str]:
 # Which metric agrees with people, in words: what `rejoinder trust` says first, in every form of its output.
 
 
-def finding(dimension: DimensionReport) -> list[str]:
+def trust_sentences(dimension: DimensionTrust) -> list[str]:
     """Which metric agrees best with people on single replies, which may be as good, and which show no agreement."""
     level = dimension.utterance
     known = [row for row in level.rows if not math.isnan(row.measured[level.kind].interval.estimate)]
@@ -469,7 +476,7 @@ def finding(dimension: DimensionReport) -> list[str]:
     ]
 
 
-def _rivals(level: LevelTable, best: Agreement, others: Sequence[str]) -> Iterator[str]:
+def _rivals(level: LevelTable, best: MetricTrust, others: Sequence[str]) -> Iterator[str]:
     """Which metrics are not significantly worse than the best one."""
     if not others:
         return
@@ -488,7 +495,7 @@ def _rivals(level: LevelTable, best: Agreement, others: Sequence[str]) -> Iterat
         yield f"It is not significantly better than {names_text(rivals)}."
 
 
-def _unrelated(level: LevelTable, others: Sequence[Agreement]) -> Iterator[str]:
+def _unrelated(level: LevelTable, others: Sequence[MetricTrust]) -> Iterator[str]:
     """Which metrics show no agreement with people, or the opposite of it."""
     intervals = {row.metric: row.measured[level.kind].interval for row in others}
     opposite = [name for name, interval in intervals.items() if interval.high < 0]
@@ -499,7 +506,7 @@ def _unrelated(level: LevelTable, others: Sequence[Agreement]) -> Iterator[str]:
         yield f"No significant correlation with the ratings: {names_text(unrelated)}."
 
 
-def _people(dimension: DimensionReport) -> Iterator[str]:
+def _people(dimension: DimensionTrust) -> Iterator[str]:
     """How well raters agree with each other, where it is known."""
     ceiling = dimension.ceiling
     halves = ceiling.split_half_spearman if dimension.utterance.kind == "spearman" else ceiling.split_half_pearson

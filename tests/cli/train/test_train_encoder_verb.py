@@ -25,10 +25,10 @@ def test_train_resume_and_score(
     call = ["train", "encoder", "--encoder", encoder, "--dialogues", turns, "--judged", labelled, "--scale", "1", "5"]
     call += ["--steps", "3", "--label-steps", "2", "--max-length", "48", "-o", "model"]
 
-    from rejoinder.evaluators.encoder.stages import RegressionStage
+    from rejoinder.evaluators.encoder.stages import EncoderRegressionStage
 
     with monkeypatch.context() as patch:
-        patch.setattr(RegressionStage, "loss", _interrupt)
+        patch.setattr(EncoderRegressionStage, "loss", _interrupt)
         stopped = run(*call)
     assert stopped.code == 130
     assert "checkpoints are in model.checkpoints: run the same command with --resume to continue" in stopped.err

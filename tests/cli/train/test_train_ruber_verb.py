@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rejoinder.evaluators.ruber.ruber import Ruber
-from rejoinder.evaluators.ruber.training import RankingStage
+from rejoinder.evaluators.ruber.training import RuberRankingStage
 from rejoinder.learning.checkpoints import Checkpoints
 from rejoinder.learning.schedules import Schedule
 from topic_replies import labelled, questions, topics_in_order
@@ -58,12 +58,12 @@ def test_human_scores(run: Run, write_lines: WriteLines, talk: Path, tmp_path: P
 
 
 def test_options_reach_the_training(run: Run, talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[tuple[RankingStage, Schedule]] = []
+    started: list[tuple[RuberRankingStage, Schedule]] = []
 
-    def no_training(_: object, stage: RankingStage, schedule: Schedule, *__: object) -> None:
+    def no_training(_: object, stage: RuberRankingStage, schedule: Schedule, *__: object) -> None:
         started.append((stage, schedule))
 
-    monkeypatch.setattr("rejoinder.evaluators.ruber.training.train", no_training)
+    monkeypatch.setattr("rejoinder.evaluators.ruber.training.run_stage", no_training)
     options = ("--margin", ".9", "--batch", "4", "--learning-rate", ".01", "--negatives", "2")
     ran = run("train", "ruber", "--dialogues", talk, *SMALL, *options, "-o", "model")
     assert ran.code == 0, ran.err

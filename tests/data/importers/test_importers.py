@@ -11,7 +11,7 @@ import pytest
 
 import foreign_records as foreign
 import rejoinder
-from rejoinder.data.chats import messages_of, reply_of, turns_of
+from rejoinder.data.chats import input_messages, messages_of, reply_of
 from rejoinder.data.importers import SHAPES, snake_case
 from rejoinder.data.judged import JudgedSource
 from rejoinder.data.records import FieldError, value_at
@@ -189,10 +189,14 @@ def test_where_none_is(value: Any) -> None:
 
 
 def test_what_was_asked() -> None:
-    assert turns_of(None, "input") == []
-    assert turns_of("a", "input") == turns_of({"query": "a", "top_k": 3}, "input") == [foreign.said("user", "a")]
+    assert input_messages(None, "input") == []
+    assert (
+        input_messages("a", "input")
+        == input_messages({"query": "a", "top_k": 3}, "input")
+        == [foreign.said("user", "a")]
+    )
     with pytest.raises(FieldError, match="expected one field with the context, found prompt, question"):
-        turns_of({"prompt": "a", "question": "b"}, "input")
+        input_messages({"prompt": "a", "question": "b"}, "input")
     with pytest.raises(FieldError, match=r"input\[0\]|expected a role such as user or assistant, found 'narrator'"):
         messages_of([{"from": "narrator", "value": "a"}], "input")
 

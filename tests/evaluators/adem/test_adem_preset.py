@@ -14,7 +14,7 @@ import small_evaluators as small
 from planted_scores import GIVEN, WIDTH, examples, human_of, judged, stored
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.evaluators.adem.adem import Adem, ContextAdem
-from rejoinder.evaluators.adem.learning import Bilinear, Compared, descended
+from rejoinder.evaluators.adem.learning import Bilinear, ComparedVectors, descended
 from rejoinder.models.sentence_encoders import StoredVectors
 from rejoinder.registry import load
 from rejoinder.types import Scores
@@ -83,7 +83,7 @@ def test_gradient_descent_stops_by_the_split_valid(encoder: str, monkeypatch: py
     learn, apart = items[:120], [replace(item, split="valid") for item in items[120:]]
     seen: list[tuple[Scores, Scores | None]] = []
 
-    def noted(compared: Compared, valid: Compared | None, *given: Any) -> Bilinear:
+    def noted(compared: ComparedVectors, valid: ComparedVectors | None, *given: Any) -> Bilinear:
         seen.append((compared.human, None if valid is None else valid.human))
         return descended(compared, valid, *given)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.evaluators.adem.vectors import Reading
+from rejoinder.evaluators.adem.vectors import ExampleVectors
 from rejoinder.types import Example
 
 
@@ -26,11 +26,11 @@ def test_each_text_is_read_once_and_a_blank_reference_not_at_all() -> None:
         Example("3", ("yes",), "hi", ("hi",)),
     ]
     encoder: Any = Numbered()
-    read = Reading.of(items, encoder)
+    read = ExampleVectors.of(items, encoder)
     assert encoder.texts == ("yes", "no", "hi", ("hi", "you ?")), "a context of one turn is that text"
     assert read.responses.tolist() == [0, 1, 2]
     assert read.contexts.tolist() == [3, -1, 0]
     assert read.references.tolist() == [1, 0, 2]
     assert read.owner.tolist() == [0, 0, 2]
-    Reading.of(items, encoder, context=False, references=False)
+    ExampleVectors.of(items, encoder, context=False, references=False)
     assert encoder.texts == ("yes", "no", "hi")

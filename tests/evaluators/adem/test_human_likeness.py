@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import CallError, NeedsError
-from rejoinder.evaluators.adem.baselines import HumanLikeness, pooled, systems_of
+from rejoinder.evaluators.adem.baselines import HumanLikeness, people_and_models, pooled
 from rejoinder.models.sentence_encoders import StoredVectors
 from rejoinder.types import Example
 from tiny_vectors import tiny_characters
@@ -46,7 +46,7 @@ def test_a_generic_reply_scores_low(tmp_path: Path) -> None:
 
 
 def test_what_it_learns_from(tmp_path: Path) -> None:
-    assert systems_of(pool()) == (60, 60)
+    assert people_and_models(pool()) == (60, 60)
     folder = encoder(tmp_path / "vectors")
     with pytest.raises(NeedsError, match=r"replies of people \(true, human, ground-truth\) and of others"):
         HumanLikeness(encoder=folder).fit((), pooled(item for item in pool() if item.system != "true"))

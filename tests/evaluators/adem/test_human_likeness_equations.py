@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rejoinder.evaluators.adem.baselines import _features, _regression
-from rejoinder.evaluators.adem.vectors import Reading
+from rejoinder.evaluators.adem.vectors import ExampleVectors
 
 pytest.importorskip("sklearn.linear_model", reason="learning human-likeness needs scikit-learn")
 
@@ -14,7 +14,7 @@ pytest.importorskip("sklearn.linear_model", reason="learning human-likeness need
 def test_features_are_the_reply_and_its_product_with_the_context() -> None:
     none = np.empty(0, np.int64)
     vectors = np.array([[2.0, -1.0], [3.0, 5.0], [0.5, 4.0]])
-    points = Reading(vectors, contexts=np.array([1, 2]), responses=np.array([0, 1]), references=none, owner=none)
+    points = ExampleVectors(vectors, contexts=np.array([1, 2]), responses=np.array([0, 1]), references=none, owner=none)
     assert _features(points).tolist() == [[2, -1, 6, -5], [3, 5, 1.5, 20]]
 
 

@@ -140,7 +140,7 @@ def test_lambda_is_found_where_people_follow_adequacy(level: str) -> None:
     model = AmFm(dimensions=4, fit_weight=level).fit(SENTENCES, items)
     np.testing.assert_allclose(model.weights_, [1, 0], atol=0.02)
     assert model.fitted.judged == 80
-    with pytest.raises(NeedsError, match="all human scores are equal"):
+    with pytest.raises(NeedsError, match="all ratings are equal"):
         AmFm(fit_weight=level, dimension="other").fit(SENTENCES, items)
     with pytest.raises(NeedsError, match="needs judged examples"):
         AmFm(fit_weight=level).fit(SENTENCES)

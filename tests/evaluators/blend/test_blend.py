@@ -14,7 +14,7 @@ import pytest
 import rejoinder
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.evaluators.blend.blend import Blend
-from rejoinder.evaluators.blend.columns import PART_WORDS, MemberScores, Parts, joined, rated_sets
+from rejoinder.evaluators.blend.columns import PART_WORDS, MemberScores, ReplyParts, joined_ratings, rated_sets
 from rejoinder.learning.run import TrainingRun
 from rejoinder.metrics.base import Metric
 from rejoinder.metrics.batch import Batch
@@ -107,7 +107,7 @@ def test_ratings_of_several_files_are_joined_within_each() -> None:
     assert (first.name, len(first.human), second.name, len(second.human)) == ("a", 120, "b", 80)
     assert second.scale[1] == 100
     for how in ("ranks", "z-scores"):
-        values = joined(second.human, how)
+        values = joined_ratings(second.human, how)
         assert (values.mean(), values.std()) == pytest.approx((0, 1))
 
 
@@ -193,12 +193,12 @@ def test_members_that_take_long_are_announced(
 
 def test_long_replies_are_read_in_parts() -> None:
     text = " ".join(str(number) for number in range(100))
-    parts = Parts.of(Batch([Example("", ("a",), "short"), Example("", ("a",), text)]))
+    parts = ReplyParts.of(Batch([Example("", ("a",), "short"), Example("", ("a",), text)]))
     assert [len(example.response.split()) for example in parts.batch.examples] == [1, 33, 33, 34]
     assert " ".join(example.response for example in parts.batch.examples[1:]) == text
     assert parts.mean(np.array([1.0, 2.0, 2.0, 5.0])) == pytest.approx([1.0, 3.02])
     same = Batch([Example("", ("a",), "word " * PART_WORDS)])
-    assert Parts.of(same).batch is same
+    assert ReplyParts.of(same).batch is same
 
 
 def test_saved_it_needs_the_core_alone(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from rejoinder.arrays import Floats
 from rejoinder.evaluators.blend import fitting
-from rejoinder.evaluators.blend.columns import Labelled
+from rejoinder.evaluators.blend.columns import LabelledRows
 from rejoinder.evaluators.blend.fitting import compared
 
 SETS, HUMAN = np.repeat(np.arange(3), 4), np.tile(np.arange(1.0, 5), 3)
@@ -18,23 +18,23 @@ PREDICTED = {
 }
 
 
-def labelled() -> Labelled:
+def labelled() -> LabelledRows:
     """Twelve contexts in three sets."""
-    return Labelled(np.empty((12, 0)), (), np.empty(0, np.int64), HUMAN, HUMAN, np.ones(12), SETS, np.arange(12))
+    return LabelledRows(np.empty((12, 0)), (), np.empty(0, np.int64), HUMAN, HUMAN, np.ones(12), SETS, np.arange(12))
 
 
 @pytest.fixture(autouse=True)
 def predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Predictions that need no fit."""
 
-    def given(data: Labelled, kinds: tuple[str], hold_out: str, seed: int) -> Floats:
+    def given(data: LabelledRows, kinds: tuple[str], hold_out: str, seed: int) -> Floats:
         return PREDICTED[kinds[0]]
 
     monkeypatch.setattr(fitting, "held_out_predictions", given)
 
 
 def test_the_model_of_a_fold_is_chosen_on_all_other_folds() -> None:
-    found = fitting.choose(labelled(), ("ridge", "trees"), "sets", 0)
+    found = fitting.choose_models(labelled(), ("ridge", "trees"), "sets", 0)
     mean = (PREDICTED["ridge"] + PREDICTED["trees"]) / 2
     # Trees are right in sets 1 and 2, and so they are chosen for set 0. For the others only the mean is always right.
     np.testing.assert_array_equal(found.held_out, np.concatenate([PREDICTED["trees"][:4], mean[4:]]))
@@ -43,7 +43,7 @@ def test_the_model_of_a_fold_is_chosen_on_all_other_folds() -> None:
 
 
 def test_a_single_kind_is_chosen_as_it_is() -> None:
-    found = fitting.choose(labelled(), ("trees",), "sets", 0)
+    found = fitting.choose_models(labelled(), ("trees",), "sets", 0)
     assert found.kinds == ("trees",)
     np.testing.assert_array_equal(found.held_out, PREDICTED["trees"])
 

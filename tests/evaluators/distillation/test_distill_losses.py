@@ -23,7 +23,7 @@ from rejoinder.evaluators.encoder.stages import (
 )
 from rejoinder.evaluators.encoder.torch_model import TowerVectors
 from rejoinder.evaluators.encoder.training import start_model
-from rejoinder.learning.loop import train
+from rejoinder.learning.loop import run_stage
 from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.schedules import Schedule
 from rejoinder.registry import load
@@ -135,7 +135,7 @@ def test_an_anchor_keeps_cosines(tiny: Path) -> None:
     for weight in (0.0, 1000.0):
         model, start = start_model(student(tiny), 0), start_model(student(tiny), 0)
         stage = distill_stage(model, examples, teacher, 0, LossWeights(anchor=weight), [start])
-        train(model, stage, replace(SHORT, most_steps=10), 0, TrainingRun(), None)
+        run_stage(model, stage, replace(SHORT, most_steps=10), 0, TrainingRun(), None)
         with torch.inference_mode():
             read = stage.read(stage.network, range(len(stage)))
         assert read.vectors is not None

@@ -72,9 +72,9 @@ def test_the_loss_by_hand(tiny: Path) -> None:
     np.testing.assert_allclose(centred(off, torch.tensor([3, 1])), [-2, 0, 2, 0])
     model = distill_encoder(student(tiny), Wordy(), dialogues(), contexts=5).model_
     pairs = [(example.context, (), example.response) for example in candidates_of(dialogues(), 2)][:4]
-    from rejoinder.data.dialogues import Pair
+    from rejoinder.data.dialogues import ReplyInContext
 
-    stage = DistillStage(model, [Pair(*pair) for pair in pairs], np.zeros(4), [[0, 1, 2], [3]], [], 0)  # type: ignore[arg-type]
+    stage = DistillStage(model, [ReplyInContext(*pair) for pair in pairs], np.zeros(4), [[0, 1, 2], [3]], [], 0)  # type: ignore[arg-type]
     # The teacher says 0 of all, so the scores are what they are off: 9 + 25 + 49 + 9 of 4, and -2, 0, 2, 0 centred.
     loss = stage.loss(lambda **_: torch.tensor([3.0, 5.0, 7.0, 3.0]), [0, 1], 0)
     assert loss.item() == pytest.approx(92 / 4 + 8 / 4)

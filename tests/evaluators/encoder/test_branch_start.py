@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.evaluators.encoder import torch_model
 from rejoinder.evaluators.encoder.networks import BranchEncoder
 from rejoinder.evaluators.encoder.reading import FEATURES, padded_rows
@@ -13,9 +13,9 @@ from rejoinder.evaluators.encoder.torch_model import TorchModel
 from tiny_encoder import write_encoder
 
 PAIRS = [
-    Pair(("hello there", "how are you?"), (), "fine, and you?"),
-    Pair(("one",), (), "two three four five six seven eight"),
-    Pair(("where is it", "over there"), (), "that"),
+    ReplyInContext(("hello there", "how are you?"), (), "fine, and you?"),
+    ReplyInContext(("one",), (), "two three four five six seven eight"),
+    ReplyInContext(("where is it", "over there"), (), "that"),
 ]
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModel
 
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder.networks import BranchEncoder
 from rejoinder.evaluators.encoder.onnx import OnnxModel
@@ -23,9 +23,9 @@ from tiny_encoder import write_encoder
 from tolerance import assert_same_scores
 
 PAIRS = [
-    Pair(("hello there", "how are you?"), (), "fine, and you?"),
-    Pair(("one",), (), "two three four five six seven eight"),
-    Pair(("where is it", "over there", "which one do you mean"), (), "that"),
+    ReplyInContext(("hello there", "how are you?"), (), "fine, and you?"),
+    ReplyInContext(("one",), (), "two three four five six seven eight"),
+    ReplyInContext(("where is it", "over there", "which one do you mean"), (), "that"),
 ]
 CONTEXT, REPLIES = ["hello there", "how are you?"], ["fine, and you?", "how are you?", "no no no", "seven"]
 
@@ -174,7 +174,7 @@ def test_onnx_gives_the_features_with_the_scores(model: TorchModel, exported: On
 
 
 def test_replies_that_share_a_row_in_onnx_score_as_they_do_alone(model: TorchModel, exported: OnnxModel) -> None:
-    pairs = [Pair(("one", "two"), (), text) for text in "a b c d e f g h i j k l".split()]
+    pairs = [ReplyInContext(("one", "two"), (), text) for text in "a b c d e f g h i j k l".split()]
     mixed = [*pairs[:5], *PAIRS, *pairs[5:]]
     assert_same_scores(exported.score(mixed), [exported.score([pair])[0] for pair in mixed])
     assert_same_scores(exported.score(mixed), model.score(mixed))

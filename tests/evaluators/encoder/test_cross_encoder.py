@@ -13,7 +13,7 @@ import transformers
 from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder.networks import CrossEncoder
 from rejoinder.folders.foreign import definition_of, quiet_transformers, shaped
-from rejoinder.learning.data import Encoded, padded
+from rejoinder.learning.data import EncodedPair, padded
 from rejoinder.models.text_encoder import longest_input, pretrained
 
 # The DeBERTa of transformers uses it; none of our own code does.
@@ -37,7 +37,7 @@ FAMILIES: dict[str, tuple[dict[str, Any], bool, int]] = {
     "deberta-v2": ({"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0}, False, 40),
 }
 POOLINGS = ["mean", "cls", "match"]
-ROWS = [Encoded((5, 6, 7, 8, 9, 10), (0, 0, 0, 1, 1, 1)), Encoded((11, 12, 13), (0, 1, 1))]
+ROWS = [EncodedPair((5, 6, 7, 8, 9, 10), (0, 0, 0, 1, 1, 1)), EncodedPair((11, 12, 13), (0, 1, 1))]
 
 
 def network(family: str, pooling: str = "mean") -> CrossEncoder:
@@ -47,7 +47,7 @@ def network(family: str, pooling: str = "mean") -> CrossEncoder:
     return CrossEncoder(transformers.AutoModel.from_config(config), pooling).eval()
 
 
-def scores(made: CrossEncoder, rows: list[Encoded]) -> torch.Tensor:
+def scores(made: CrossEncoder, rows: list[EncodedPair]) -> torch.Tensor:
     arrays = padded(rows, int(made.config.pad_token_id or 0))
     with torch.inference_mode():
         found: torch.Tensor = made(**{name: torch.from_numpy(array) for name, array in arrays.items()})
@@ -95,7 +95,7 @@ def test_the_formula_of_a_match() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_match_sees_which_tokens_are_the_reply(family: str) -> None:
-    turned = [Encoded(row.ids, tuple(1 - each for each in row.types)) for row in ROWS]
+    turned = [EncodedPair(row.ids, tuple(1 - each for each in row.types)) for row in ROWS]
     assert not torch.equal(scores(network(family, "match"), turned), scores(network(family, "match"), ROWS))
 
 

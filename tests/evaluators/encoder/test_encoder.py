@@ -141,10 +141,10 @@ def test_a_saved_evaluator_learns_on(fitted: Encoder, tmp_path: Path) -> None:
 
 
 def test_an_interrupted_fit_is_resumed(fitted: Encoder, tmp_path: Path) -> None:
-    from rejoinder.evaluators.encoder.stages import RegressionStage
+    from rejoinder.evaluators.encoder.stages import EncoderRegressionStage
 
     run = TrainingRun(checkpoints=tmp_path / "kept", save_every=1)
-    with interrupted(RegressionStage, 2):
+    with interrupted(EncoderRegressionStage, 2):
         Encoder(**fitted.parameters).fit(dialogues(), judged(), seed=3, run=run)
     kept = sorted(path.name for path in (tmp_path / "kept").iterdir())
     assert kept == ["in-batch-00000002", "ranking-00000004", "regression-00000002"]

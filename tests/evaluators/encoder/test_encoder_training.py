@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 import torch
 
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.data.negatives import NegativeMixture, Negatives, places_of
 from rejoinder.errors import CallError, DataError, RejoinderError
 from rejoinder.evaluators.calibration import observed_scale, on_our_scale
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.encoder.model import PRESETS
 from rejoinder.evaluators.encoder.onnx_export import to_int8, to_onnx
-from rejoinder.evaluators.encoder.stages import InBatchStage, RankingStage, RegressionStage
+from rejoinder.evaluators.encoder.stages import EncoderRankingStage, EncoderRegressionStage, InBatchStage
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.evaluators.encoder.training import ranking_stage, regression_stage
 from rejoinder.learning.checkpoints import Checkpoints, plain_state
 from rejoinder.learning.data import TrainingData
-from rejoinder.learning.loop import train
+from rejoinder.learning.loop import run_stage
 from rejoinder.learning.run import TrainingRun, remove_checkpoints
 from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.torch_parts import in_batch_loss, negatives_of
@@ -48,16 +48,16 @@ def start(tiny: Path, seed: int = 0) -> TorchModel:
     return TorchModel.start(str(tiny), max_length=48, max_response=16, speaker_marks=True, pooling="mean", seed=seed)
 
 
-def ranking(model: TorchModel) -> RankingStage:
+def ranking(model: TorchModel) -> EncoderRankingStage:
     places = places_of(replace(dialogue, turns=dialogue.turns[:2]) for dialogue in dialogues())
     every = np.arange(len(places))
-    return RankingStage(model, Negatives(places, TOPIC_ONLY), every, every, seed=0, negatives=2)
+    return EncoderRankingStage(model, Negatives(places, TOPIC_ONLY), every, every, seed=0, negatives=2)
 
 
-def regression(model: TorchModel, seed: int = 0) -> RegressionStage:
-    pairs = [Pair(item.example.context, (), item.example.response) for item in judged()]
+def regression(model: TorchModel, seed: int = 0) -> EncoderRegressionStage:
+    pairs = [ReplyInContext(item.example.context, (), item.example.response) for item in judged()]
     human = np.array([item.scores["overall"][0] for item in judged()])
-    return RegressionStage(model, pairs, human, [[number] for number in range(len(pairs))], [], seed)
+    return EncoderRegressionStage(model, pairs, human, [[number] for number in range(len(pairs))], [], seed)
 
 
 def same(first: TorchModel, second: TorchModel) -> bool:
@@ -98,7 +98,7 @@ def test_ranking_learns_twenty_dialogues(model: TorchModel) -> None:
     stage = ranking(model)
     before = stage.validate()
     # Four seeds of four learn all pairs in so many epochs, in half of them some do not.
-    outcome = train(model, stage, replace(QUICK, epochs=400), 0, TrainingRun(), None)
+    outcome = run_stage(model, stage, replace(QUICK, epochs=400), 0, TrainingRun(), None)
     assert before is not None
     assert outcome.best is not None
     assert outcome.best == stage.validate()
@@ -107,7 +107,7 @@ def test_ranking_learns_twenty_dialogues(model: TorchModel) -> None:
 
 def test_regression_learns_twenty_labels_by_heart(model: TorchModel) -> None:
     stage = regression(model)
-    outcome = train(model, stage, replace(QUICK, epochs=150), 0, TrainingRun(), None)
+    outcome = run_stage(model, stage, replace(QUICK, epochs=150), 0, TrainingRun(), None)
     assert outcome.best is None, "nothing was kept aside"
     assert np.mean((model.score(stage.pairs) - stage.wanted) ** 2) < 0.05
 
@@ -116,7 +116,7 @@ def test_mixed_precision_is_for_training_alone(tiny: Path) -> None:
     mixed, full = start(tiny), start(tiny)
     for model, precision in ((mixed, "bf16"), (full, "no")):  # one process trains in both
         run = TrainingRun(mixed_precision=precision)
-        outcome = train(model, ranking(model), replace(QUICK, most_steps=6), 0, run, None)
+        outcome = run_stage(model, ranking(model), replace(QUICK, most_steps=6), 0, run, None)
         assert outcome.best == ranking(model).validate()
     assert not same(mixed, full), "it did train in another precision"
     pairs = regression(mixed).pairs
@@ -129,7 +129,7 @@ def test_one_seed_one_result(tiny: Path) -> None:
     short = replace(QUICK, most_steps=6)
     models = [start(tiny), start(tiny), start(tiny, seed=1)]
     for number, each in enumerate(models):
-        train(each, ranking(each), short, number // 2, TrainingRun(), None)
+        run_stage(each, ranking(each), short, number // 2, TrainingRun(), None)
     assert same(models[0], models[1])
     assert not same(models[0], models[2])
 
@@ -138,25 +138,25 @@ def test_one_seed_one_result(tiny: Path) -> None:
 def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tiny: Path, tmp_path: Path, decay: str) -> None:
     schedule = replace(QUICK, most_steps=9, validate_every=4, decay=decay)  # type: ignore[arg-type]
     whole = start(tiny)
-    train(whole, ranking(whole), schedule, 0, TrainingRun(), None)
+    run_stage(whole, ranking(whole), schedule, 0, TrainingRun(), None)
 
     broken, checkpoints = start(tiny), Checkpoints(tmp_path / "kept", "key")
     stage = Interrupted(**vars(ranking(broken)))
     with pytest.raises(KeyboardInterrupt):
-        train(broken, stage, schedule, 0, TrainingRun(save_every=3), checkpoints)
+        run_stage(broken, stage, schedule, 0, TrainingRun(save_every=3), checkpoints)
     assert [folder.name for folder in (tmp_path / "kept").iterdir()] == ["ranking-00000006"]
 
     resumed = start(tiny, seed=5)  # its own weights must not matter
-    outcome = train(resumed, ranking(resumed), schedule, 0, TrainingRun(resume=True), checkpoints)
+    outcome = run_stage(resumed, ranking(resumed), schedule, 0, TrainingRun(resume=True), checkpoints)
     assert outcome.steps == 9
     assert same(whole, resumed)
 
     done = start(tiny, seed=6)
-    assert train(done, ranking(done), schedule, 0, TrainingRun(resume=True), checkpoints) == outcome
+    assert run_stage(done, ranking(done), schedule, 0, TrainingRun(resume=True), checkpoints) == outcome
     assert same(whole, done), "a finished stage is only read"
 
 
-class Interrupted(RankingStage):
+class Interrupted(EncoderRankingStage):
     """Stops in the middle of its eighth step."""
 
     calls = 0
@@ -170,24 +170,24 @@ class Interrupted(RankingStage):
 
 def test_checkpoints_of_another_run_are_refused(model: TorchModel, tmp_path: Path) -> None:
     short = replace(QUICK, most_steps=2)
-    train(model, ranking(model), short, 0, TrainingRun(), Checkpoints(tmp_path, "one"))
+    run_stage(model, ranking(model), short, 0, TrainingRun(), Checkpoints(tmp_path, "one"))
     with pytest.raises(CallError, match="another run"):
-        train(model, ranking(model), short, 0, TrainingRun(resume=True), Checkpoints(tmp_path, "two"))
+        run_stage(model, ranking(model), short, 0, TrainingRun(resume=True), Checkpoints(tmp_path, "two"))
     (tmp_path / "ranking-00000002" / "optimiser.safetensors").write_bytes(b"broken")
     with pytest.raises(DataError, match="is not a complete checkpoint"):
-        train(model, ranking(model), short, 0, TrainingRun(resume=True), Checkpoints(tmp_path, "one"))
+        run_stage(model, ranking(model), short, 0, TrainingRun(resume=True), Checkpoints(tmp_path, "one"))
 
 
 def test_early_stopping_keeps_the_best_weights(model: TorchModel) -> None:
     stage = Worsening(**vars(ranking(model)))
-    outcome = train(model, stage, replace(QUICK, validate_every=1, patience=3), 0, TrainingRun(), None)
+    outcome = run_stage(model, stage, replace(QUICK, validate_every=1, patience=3), 0, TrainingRun(), None)
     assert (outcome.steps, outcome.best) == (5, 0.9)
     states = Worsening.states
     kept = plain_state(model.network)
     assert all(torch.equal(kept[name], states[1][name]) for name in kept), "those of the second look"
 
 
-class Worsening(RankingStage):
+class Worsening(EncoderRankingStage):
     """Gets better once and then worse."""
 
     states: list[dict[str, torch.Tensor]] = []  # noqa: RUF012 - read by the test
@@ -207,7 +207,7 @@ def in_batch(model: TorchModel) -> InBatchStage:
 def test_in_batch_ranking_learns_and_leaves_the_head_alone(model: TorchModel) -> None:
     stage, head = in_batch(model), plain_state(model.network.head)
     before = stage.validate()
-    outcome = train(model, stage, replace(QUICK, most_steps=200), 0, TrainingRun(), None)
+    outcome = run_stage(model, stage, replace(QUICK, most_steps=200), 0, TrainingRun(), None)
     assert before is not None
     assert outcome.best is not None
     assert outcome.best > before
@@ -245,12 +245,12 @@ def test_in_batch_validation_counts_true_replies_that_are_nearest(model: TorchMo
 def test_in_batch_ranking_goes_on_where_it_stopped(tiny: Path, tmp_path: Path) -> None:
     schedule, run = replace(QUICK, most_steps=4), TrainingRun(save_every=2)
     whole, broken, resumed = (start(tiny) for _ in range(3))
-    train(whole, in_batch(whole), schedule, 0, TrainingRun(), None)
+    run_stage(whole, in_batch(whole), schedule, 0, TrainingRun(), None)
     checkpoints = Checkpoints(tmp_path / "kept", "key")
     with pytest.raises(KeyboardInterrupt):
-        train(broken, BrokenOff(**vars(in_batch(broken))), schedule, 0, run, checkpoints)
+        run_stage(broken, BrokenOff(**vars(in_batch(broken))), schedule, 0, run, checkpoints)
     assert [folder.name for folder in (tmp_path / "kept").iterdir()] == ["in-batch-00000002"]
-    train(resumed, in_batch(resumed), schedule, 0, replace(run, resume=True), checkpoints)
+    run_stage(resumed, in_batch(resumed), schedule, 0, replace(run, resume=True), checkpoints)
     assert same(whole, resumed)
     (tmp_path / "kept" / "notes.txt").write_text("mine")
     remove_checkpoints(tmp_path / "kept")
@@ -292,7 +292,7 @@ def test_the_in_batch_loss_by_hand() -> None:
 )
 def test_frozen_weights_stay_as_they_are(model: TorchModel, frozen: dict[str, Any], still: int) -> None:
     before = plain_state(model.network)
-    train(model, regression(model), replace(QUICK, most_steps=2, **frozen), 0, TrainingRun(), None)
+    run_stage(model, regression(model), replace(QUICK, most_steps=2, **frozen), 0, TrainingRun(), None)
     after = plain_state(model.network)
     same_now = [name for name in before if torch.equal(before[name], after[name])]
     # Attention does not change with the bias of its keys, which has no gradient but rounding.
@@ -303,7 +303,7 @@ def test_frozen_weights_stay_as_they_are(model: TorchModel, frozen: dict[str, An
 
 def test_more_layers_than_there_are_cannot_be_frozen(model: TorchModel) -> None:
     with pytest.raises(CallError, match="frozen_layers cannot be 3: the encoder has 2 layers"):
-        train(model, regression(model), replace(QUICK, frozen_layers=3), 0, TrainingRun(), None)
+        run_stage(model, regression(model), replace(QUICK, frozen_layers=3), 0, TrainingRun(), None)
 
 
 def test_training_without_dropout(tiny: Path) -> None:
@@ -311,7 +311,7 @@ def test_training_without_dropout(tiny: Path) -> None:
     for dropout in (True, False):
         model = start(tiny)
         model.network.head[2].register_forward_hook(lambda layer, *_: seen.append(layer.training))
-        train(model, regression(model), replace(QUICK, most_steps=1, dropout=dropout), 0, TrainingRun(), None)
+        run_stage(model, regression(model), replace(QUICK, most_steps=1, dropout=dropout), 0, TrainingRun(), None)
     assert seen == [True, False]
 
 
@@ -321,9 +321,9 @@ def test_training_without_dropout(tiny: Path) -> None:
 def test_int8_weights_of_a_trained_model(tiny: Path, pooling: str) -> None:
     model = TorchModel.start(str(tiny), max_length=48, max_response=16, speaker_marks=True, pooling=pooling, seed=0)
     places = places_of(dialogues())
-    stage = RankingStage(model, Negatives(places), np.arange(len(places)), np.empty(0, np.int64), seed=0)
-    train(model, stage, replace(QUICK, most_steps=200, dropout=False), 0, TrainingRun(), None)
-    pairs = [Pair(place.context, (), other.response) for place in places for other in places[::9]]
+    stage = EncoderRankingStage(model, Negatives(places), np.arange(len(places)), np.empty(0, np.int64), seed=0)
+    run_stage(model, stage, replace(QUICK, most_steps=200, dropout=False), 0, TrainingRun(), None)
+    pairs = [ReplyInContext(place.context, (), other.response) for place in places for other in places[::9]]
     scores, full = model.score(pairs), to_onnx(model)
     assert scores.std() > 0.5
     assert np.abs(full.score(pairs) - scores).max() < 1e-3
@@ -336,7 +336,7 @@ def test_a_loss_that_is_not_finite_stops_training(model: TorchModel) -> None:
     with torch.no_grad():
         next(model.network.head.parameters()).fill_(float("nan"))
     with pytest.raises(RejoinderError, match="the loss is nan at step 0"):
-        train(model, ranking(model), QUICK, 0, TrainingRun(), None)
+        run_stage(model, ranking(model), QUICK, 0, TrainingRun(), None)
 
 
 def test_a_part_is_kept_aside_of_what_is_large_enough(model: TorchModel, tiny: Path) -> None:
@@ -369,7 +369,7 @@ def test_a_part_is_kept_aside_of_what_is_large_enough(model: TorchModel, tiny: P
     assert not {context[-2:] for context in learned} & {context[-2:] for context in validated}
 
 
-def contexts_of(stage: RegressionStage) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
+def contexts_of(stage: EncoderRegressionStage) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
     """Those that are learned from, and those that are validated on."""
     learned = {stage.pairs[number].context for numbers in stage.contexts for number in numbers}
     return learned, {stage.pairs[number].context for number in stage.held_out}

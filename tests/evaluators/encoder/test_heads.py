@@ -16,7 +16,7 @@ from interruption import interrupted
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.encoder.head_stage import HeadsStage, pairs_in_order, row_loss
-from rejoinder.evaluators.encoder.heads import Head, HeadData, Row
+from rejoinder.evaluators.encoder.heads import Head, HeadData, HeadRow
 from rejoinder.evaluators.encoder.reading import FEATURES
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.folders.saved import WEIGHTS
@@ -262,7 +262,7 @@ def test_a_pair_that_several_people_judged_is_one_row(tmp_path: Path) -> None:
     base = {"context": ["a"], "a": "x", "b": "y", "response_a": "one", "response_b": "two"}
     rows = [{**base, "winner": winner} for winner in ("a", "b", "a", "tie")]
     data = HeadData.read(Head("fits", "pairs", write(tmp_path / "pairs.jsonl", rows)))
-    assert data.rows == (Row(("a",), ("one", "two"), (0.625, 0.375)),)
+    assert data.rows == (HeadRow(("a",), ("one", "two"), (0.625, 0.375)),)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

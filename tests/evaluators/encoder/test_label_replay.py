@@ -1,4 +1,4 @@
-"""Replies that keep their scores while human scores are learned, and weights that go part of the way."""
+"""Replies that keep their scores while ratings are learned, and weights that go part of the way."""
 
 from __future__ import annotations
 

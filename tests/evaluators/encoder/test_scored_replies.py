@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 import torch
 
-from rejoinder.data.dialogues import Pair
-from rejoinder.evaluators.encoder.stages import RegressionStage
+from rejoinder.data.dialogues import ReplyInContext
+from rejoinder.evaluators.encoder.stages import EncoderRegressionStage
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from tiny_encoder import write_encoder
 
 PAIRS = [
-    Pair(("one",), (), "two three"),
-    Pair(("hello there", "how are you?"), (), "fine, and you?"),
-    Pair(("hello there", "how are you?"), (), "no"),
+    ReplyInContext(("one",), (), "two three"),
+    ReplyInContext(("hello there", "how are you?"), (), "fine, and you?"),
+    ReplyInContext(("hello there", "how are you?"), (), "no"),
 ]
 
 
-def stage(model: Any, held_out: tuple[int, ...] = ()) -> RegressionStage:
+def stage(model: Any, held_out: tuple[int, ...] = ()) -> EncoderRegressionStage:
     """One reply to the first context, two to the second."""
-    return RegressionStage(model, PAIRS, np.array([1.0, 2.0, 4.0]), [[0], [1, 2]], held_out, 0)
+    return EncoderRegressionStage(model, PAIRS, np.array([1.0, 2.0, 4.0]), [[0], [1, 2]], held_out, 0)
 
 
 @pytest.fixture(scope="module")

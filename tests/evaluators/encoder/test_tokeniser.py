@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from rejoinder.data.dialogues import Pair, by_replier
+from rejoinder.data.dialogues import ReplyInContext, by_replier
 from rejoinder.errors import CallError, DataError
-from rejoinder.evaluators.encoder.reading import PairTokeniser, context_text
+from rejoinder.evaluators.encoder.reading import PairTokeniser, turns_as_text
 from rejoinder.text.tokens import writable
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "me:", "you:", *(f"w{n}" for n in range(90))]
@@ -24,15 +24,15 @@ def definition(pair: str = "[CLS] $A [SEP] $B:1 [SEP]:1") -> str:
 
 
 def words(tokeniser: PairTokeniser, *context: str, response: str, speakers: tuple[str, ...] = ()) -> list[str]:
-    [encoded] = tokeniser.encode([Pair(context, speakers, response)])
+    [encoded] = tokeniser.encode([ReplyInContext(context, speakers, response)])
     assert len(encoded.ids) == len(encoded.types)
     return [WORDS[number] for number in encoded.ids]
 
 
 def test_turns_are_marked_by_who_speaks() -> None:
-    pair = Pair(("a", "b", "c"), (), "d")
-    assert context_text(pair) == "you: a me: b you: c"
-    assert context_text(pair, marks=False) == "a b c"
+    pair = ReplyInContext(("a", "b", "c"), (), "d")
+    assert turns_as_text(pair) == "you: a me: b you: c"
+    assert turns_as_text(pair, marks=False) == "a b c"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_one_who_replies_is_not_the_one_who_spoke_last(speakers: tuple[str, 
 def test_context_then_reply() -> None:
     tokeniser = PairTokeniser(definition(), 20, 8)
     assert words(tokeniser, "w1 w2", response="w3") == ["[CLS]", "you:", "w1", "w2", "[SEP]", "w3", "[SEP]"]
-    [encoded] = tokeniser.encode([Pair(("w1",), (), "w2 w3")])
+    [encoded] = tokeniser.encode([ReplyInContext(("w1",), (), "w2 w3")])
     assert encoded.types == (0, 0, 0, 0, 1, 1, 1)
 
 
@@ -86,9 +86,9 @@ def test_the_encoder_s_own_way_of_setting_apart_is_kept() -> None:
 )
 def test_segments_whatever_the_encoder(template: str, context: int, reply: int) -> None:
     tokeniser = PairTokeniser(definition(template), 20, 8, own_types=False)
-    [encoded] = tokeniser.encode([Pair(("w1",), (), "w2 w3")])
+    [encoded] = tokeniser.encode([ReplyInContext(("w1",), (), "w2 w3")])
     assert encoded.types == (0,) * context + (1,) * reply
-    [empty] = tokeniser.encode([Pair(("w1",), (), "")])
+    [empty] = tokeniser.encode([ReplyInContext(("w1",), (), "")])
     assert empty.types[-1] == 1
     assert empty.types[0] == 0
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.evaluators.encoder.encoder import Encoder
 from rejoinder.evaluators.encoder.reading import MOST_REPLY, PairTokeniser
 from rejoinder.evaluators.encoder.torch_model import TorchModel
@@ -32,8 +32,8 @@ def encoder(tiny: Path, *, whole: bool) -> Encoder:
     return Encoder(encoder=str(tiny), whole_replies=whole, **LIMITS).with_model(model, TrainingData())
 
 
-def pairs(*replies: str) -> list[Pair]:
-    return [Pair(("tell me about tea",), (), reply) for reply in replies]
+def pairs(*replies: str) -> list[ReplyInContext]:
+    return [ReplyInContext(("tell me about tea",), (), reply) for reply in replies]
 
 
 def parts_of(text: str) -> list[str]:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from judge_server import Reply, completion, refusal, serving, token
-from rejoinder.judge.cost import Budget, Charge, CostLimitError, Meter, Plan, Prices
+from rejoinder.judge.cost import AskingPlan, Budget, Charge, CostLimitError, Meter, Prices
 from rejoinder.judge.judge import Judge
-from rejoinder.judge.prompt import Usage, usage_of
+from rejoinder.judge.prompt import TokenUsage, token_usage
 from rejoinder.types import Example
 from running import Run, WriteLines
 
@@ -89,7 +89,7 @@ def test_the_limit_on_the_command_line_reaches_all_judges(run: Run, write_lines:
     [
         ("length", "1", "none of the metrics is one"),
         ("judge(model=m, url='http://localhost:1/v1')", "1", "needs price_read or price_written"),
-        ("judge(model=m, url='http://localhost:1/v1', price_read=1)", "-1", "must be above 0"),
+        ("judge(model=m, url='http://localhost:1/v1', price_read=1)", "-1", "must be a number above 0"),
     ],
 )
 def test_a_limit_that_makes_no_sense_is_refused(
@@ -186,17 +186,17 @@ def test_one_of_two_counts_is_enough_for_that_one(folder: Path) -> None:
     with serving(lambda body, number: with_usage({"prompt_tokens": 100, "completion_tokens": 0})) as server:
         judge = Judge(model="m", url=server.url, price_read=1000)
         judge.score([Example("1", ("Hi",), "Reply.")])
-    assert judge.asker.meter.usage == Usage(100, 4, 0, 4, 1)
+    assert judge.asker.meter.usage == TokenUsage(100, 4, 0, 4, 1)
     assert "cost 0.1 (estimated: 4 tokens, cost 0;" in judge.notes()[0]
 
 
 def test_no_tokens_are_believed_of_an_answer_without_text() -> None:
     usage = {"prompt_tokens": 70, "completion_tokens": 0}
     empty = {"choices": [{"message": {"role": "assistant", "content": ""}}], "usage": usage}
-    assert usage_of(empty, 1000, 4) == Usage(1000, 0, 1000, 0, 1), "too few for such a prompt"
-    assert usage_of(empty, 100, 4) == Usage(70, 0)
+    assert token_usage(empty, 1000, 4) == TokenUsage(1000, 0, 1000, 0, 1), "too few for such a prompt"
+    assert token_usage(empty, 100, 4) == TokenUsage(70, 0)
     thought = {"choices": [{"message": {"content": "", "reasoning_content": "Hm."}}], "usage": usage}
-    assert usage_of(thought, 100, 4) == Usage(70, 4, 0, 4, 1)
+    assert token_usage(thought, 100, 4) == TokenUsage(70, 4, 0, 4, 1)
 
 
 def test_an_endpoint_that_reports_now_and_then_is_estimated_where_it_does_not(folder: Path) -> None:
@@ -320,7 +320,9 @@ def test_progress_shows_the_cost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_plans_add_up() -> None:
-    assert Plan.total([Plan(1, 2, 3, 4, 0.5, 6), Plan(1, 1, 1, 1, 0.5, 1)]) == Plan(2, 3, 4, 5, 1.0, 7)
+    assert AskingPlan.total([AskingPlan(1, 2, 3, 4, 0.5, 6), AskingPlan(1, 1, 1, 1, 0.5, 1)]) == AskingPlan(
+        2, 3, 4, 5, 1.0, 7
+    )
 
 
 def test_the_report_shows_the_reason_beside_the_reply(run: Run, write_lines: WriteLines, tmp_path: Path) -> None:

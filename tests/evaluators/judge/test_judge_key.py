@@ -260,7 +260,7 @@ def test_a_server_that_repeats_the_key_everywhere_gets_it_into_no_output(
             check_nowhere(run("score", replies, "-m", metric, "-o", "scores.jsonl", *report), folder, logged)
             check_nowhere(run("score", replies, "-m", metric, "-o", "table.csv", "--json"), folder, logged)
             check_nowhere(run("compare", replies, other, "-m", metric, *report, "--details"), folder, logged)
-            check_nowhere(run("trust", judged, "-m", metric, "--report", folder / "meta.html"), folder, logged)
+            check_nowhere(run("trust", judged, "-m", metric, "--report", folder / "trust.html"), folder, logged)
         check_nowhere(run("compare", replies, other, "--pairwise", one, "--json"), folder, logged)
         check_nowhere(run("compare", replies, other, "--pairwise", two), folder, logged)
         assert "[key]" in (folder / "report.html").read_text()
@@ -312,17 +312,17 @@ def test_an_answer_that_an_earlier_version_kept_is_read_without_the_key(
 
 def test_the_service_answers_without_the_key(folder: Path, logged: pytest.LogCaptureFixture) -> None:
     testclient = pytest.importorskip("starlette.testclient")
-    from rejoinder.service.app import make_app
+    from rejoinder.service.app import scoring_app
 
     with serving(echoing) as server:
         judge = Judge(model="m", url=server.url, reason=True, samples=1)
-        with testclient.TestClient(make_app({"judge": judge}), raise_server_exceptions=False) as client:
+        with testclient.TestClient(scoring_app({"judge": judge}), raise_server_exceptions=False) as client:
             found = client.post("/explain", json={"context": ["Tea?"], "response": "Yes."})
             assert found.status_code == 200
             assert clean(found.text)
     with serving(lambda body, number: REFUSALS["message"]) as server:
         judge = Judge(model="m", url=server.url)
-        with testclient.TestClient(make_app({"judge": judge}), raise_server_exceptions=False) as client:
+        with testclient.TestClient(scoring_app({"judge": judge}), raise_server_exceptions=False) as client:
             assert clean(client.post("/score", json={"context": ["Tea?"], "response": "No."}).text)
     assert clean(logged.text)
 

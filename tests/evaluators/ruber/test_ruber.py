@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import rejoinder
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.evaluators.ruber.network import PairTable
 from rejoinder.evaluators.ruber.ruber import BLENDS, MinMaxRange, Ruber, blended
@@ -240,7 +240,7 @@ def test_any_seed_will_do() -> None:
 
 def test_a_label_for_every_turn() -> None:
     with pytest.raises(ValueError, match="1 speakers for 2 turns"):
-        PairTable.of([Pair(("a", "b"), ("A",), "c")], 5, hierarchical=True)
+        PairTable.of([ReplyInContext(("a", "b"), ("A",), "c")], 5, hierarchical=True)
 
 
 @pytest.mark.parametrize(

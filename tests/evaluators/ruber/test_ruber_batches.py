@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.evaluators.ruber.network import PairInput, PairTable, UtteranceGru, VectorInput
-from rejoinder.evaluators.ruber.training import RankingStage
+from rejoinder.evaluators.ruber.training import RuberRankingStage
 
 
 class Fixed(torch.nn.Module):
@@ -25,11 +25,11 @@ class Fixed(torch.nn.Module):
         return torch.cat([self.scores[:1].T, self.scores[1:].T.expand(-1, candidates.shape[1] - 1)], dim=1)
 
 
-def ranking(network: Any, negatives: int) -> RankingStage:
+def ranking(network: Any, negatives: int) -> RuberRankingStage:
     """Two pairs, to learn from and to validate on."""
-    table = PairTable.of([Pair(("a",), (), "b"), Pair(("c",), (), "d")], 1, hierarchical=False)
+    table = PairTable.of([ReplyInContext(("a",), (), "b"), ReplyInContext(("c",), (), "d")], 1, hierarchical=False)
     pairs = PairInput(table, VectorInput(np.eye(4, dtype=np.float32)))
-    return RankingStage(network, pairs, np.arange(2), np.arange(2), 0, negatives=negatives, margin=0.5)
+    return RuberRankingStage(network, pairs, np.arange(2), np.arange(2), 0, negatives=negatives, margin=0.5)
 
 
 def test_the_vector_of_a_text_does_not_depend_on_its_batch() -> None:

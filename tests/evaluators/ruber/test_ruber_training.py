@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.errors import CallError
 from rejoinder.evaluators.ruber.network import PairInput, PairNetwork, PairShape, PairTable, QuadraticHead, VectorInput
 from rejoinder.evaluators.ruber.ruber import Ruber
-from rejoinder.evaluators.ruber.training import RankingStage, RegressionStage
+from rejoinder.evaluators.ruber.training import RuberRankingStage, RuberRegressionStage
 from rejoinder.evaluators.ruber.unref import RuberUnref
 from rejoinder.learning.run import TrainingRun
 from rejoinder.types import Dialogue, Example, JudgedExample
@@ -47,7 +47,7 @@ class Interrupted:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.steps, self.stop_at = 0, -1
-        for stage in (RankingStage, RegressionStage):
+        for stage in (RuberRankingStage, RuberRegressionStage):
             monkeypatch.setattr(stage, "loss", self._counted(stage.loss))
 
     def _counted(self, loss: Any) -> Any:
@@ -131,7 +131,7 @@ def test_the_time_limit_ends_training(interrupted: Interrupted) -> None:
 
 def three_pairs() -> PairInput:
     """Four texts as unit vectors: a and c are contexts, b and d replies."""
-    pairs = [Pair(("a",), (), "b"), Pair(("c",), (), "d"), Pair(("a",), (), "d")]
+    pairs = [ReplyInContext(("a",), (), "b"), ReplyInContext(("c",), (), "d"), ReplyInContext(("a",), (), "d")]
     table = PairTable.of(pairs, 1, hierarchical=False)
     assert table.texts == ("a", "c", "b", "d")
     return PairInput(table, VectorInput(np.eye(4, dtype=np.float32)))
@@ -164,12 +164,12 @@ def test_losses_by_hand() -> None:
     torch.manual_seed(0)
     network, pairs, rows = vector_network(), three_pairs(), np.arange(3)
     human = np.array([0.0, 1.0, 0.5])
-    regression = RegressionStage(network, pairs, rows, rows, 0, human=human)
+    regression = RuberRegressionStage(network, pairs, rows, rows, 0, human=human)
     vectors = torch.eye(4)
     with torch.no_grad():
         scores = network.scores(vectors[[0, 1, 0]], vectors[[2, 3, 3]][:, None])[:, 0]
         assert regression.loss(network, [0, 1, 2], 0) == pytest.approx(float(((scores.numpy() - human) ** 2).mean()))
-        ranking = RankingStage(network, pairs, rows, rows, 0, negatives=50, margin=2.0)
+        ranking = RuberRankingStage(network, pairs, rows, rows, 0, negatives=50, margin=2.0)
         # Pairs 1 and 2 have the same reply, d, which is no negative of either.
         wrong = network.scores(vectors[[0, 1, 0]], vectors[[3, 2, 2]][:, None])[:, 0]
         each = 2.0 - scores + wrong
@@ -181,7 +181,7 @@ def test_losses_by_hand() -> None:
 
 
 def test_a_true_reply_that_leads_by_the_margin_costs_nothing() -> None:
-    stage = RankingStage(vector_network(), three_pairs(), np.arange(3), np.arange(0), 0, negatives=2, margin=0.5)
+    stage = RuberRankingStage(vector_network(), three_pairs(), np.arange(3), np.arange(0), 0, negatives=2, margin=0.5)
 
     def leads(by: float) -> Any:
         """A network whose scores of the true replies lead by this much."""
@@ -193,6 +193,6 @@ def test_a_true_reply_that_leads_by_the_margin_costs_nothing() -> None:
 
 def test_nothing_is_validated_without_held_out_pairs() -> None:
     network, pairs, rows, none = vector_network(), three_pairs(), np.arange(3), np.arange(0)
-    assert RankingStage(network, pairs, rows, none, 0).validate() is None
-    assert RegressionStage(network, pairs, rows, none, 0, human=np.ones(3)).validate() is None
-    assert RegressionStage(network, pairs, rows, rows, 0, human=np.ones(3)).validate() is None
+    assert RuberRankingStage(network, pairs, rows, none, 0).validate() is None
+    assert RuberRegressionStage(network, pairs, rows, none, 0, human=np.ones(3)).validate() is None
+    assert RuberRegressionStage(network, pairs, rows, rows, 0, human=np.ones(3)).validate() is None

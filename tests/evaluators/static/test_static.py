@@ -16,13 +16,13 @@ from rejoinder.arrays import Ragged
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.static import training
 from rejoinder.evaluators.static import training as stages
-from rejoinder.evaluators.static.reading import COUNTS, Reading, counted
+from rejoinder.evaluators.static.reading import COUNTS, WordIds, count_columns
 from rejoinder.evaluators.static.static import ARRAYS, Static
 from rejoinder.evaluators.static.training import (
     MatchingStage,
-    ScoredReplies,
     ScoreStage,
-    Towers,
+    StaticTargets,
+    StaticTowers,
     TrainableNetwork,
     draw_places,
 )
@@ -31,7 +31,7 @@ from rejoinder.folders.saved import write_arrays
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.run import TrainingRun
 from rejoinder.learning.torch_parts import in_batch_loss
-from rejoinder.models.ngram import SPECIAL, Counts, NgramModel
+from rejoinder.models.ngram import SPECIAL, NgramCounts, NgramModel
 from rejoinder.models.smoothing import kneser_ney
 from rejoinder.registry import load
 from rejoinder.text.vectors import load_vectors
@@ -70,13 +70,13 @@ def fitted(vectors: str) -> Static:
 
 
 def by_name(example: Example, known: NgramModel) -> dict[str, float]:
-    return dict(zip(COUNTS, counted(Reading.of([example], known), known)[0].tolist(), strict=True))
+    return dict(zip(COUNTS, count_columns(WordIds.of([example], known), known)[0].tolist(), strict=True))
 
 
 @pytest.fixture(scope="module")
 def known() -> NgramModel:
     words = ["i", "like", "tea", "you", "?", "."]
-    return kneser_ney(Counts.of(words, Ragged.of([[0, 1, 2, 5], [3, 1, 2, 4], [0, 1, 2, 5]]), order=2))
+    return kneser_ney(NgramCounts.of(words, Ragged.of([[0, 1, 2, 5], [3, 1, 2, 4], [0, 1, 2, 5]]), order=2))
 
 
 def test_it_learns_which_reply_fits(fitted: Static) -> None:
@@ -121,15 +121,15 @@ def test_likelihood_is_that_of_the_language_model(known: NgramModel) -> None:
 
 def test_unknown_words_and_texts_without_words_are_read(known: NgramModel) -> None:
     assert by_name(Example("", ("hm",), "tea qwrtz"), known)["unknown words"] == 0.5
-    reading = Reading.of([Example("", ("",), "\u00a0"), Example("", ("tea", ""), "i")], known)
+    reading = WordIds.of([Example("", ("",), "\u00a0"), Example("", ("tea", ""), "i")], known)
     assert reading.lengths.tolist() == [[0, 0, 0, 0], [0, 1, 0, 1]]
-    assert np.isfinite(counted(reading, known)).all()
+    assert np.isfinite(count_columns(reading, known)).all()
 
 
 def test_torch_and_numpy_compute_the_same(vectors: str) -> None:
     words = load_vectors(vectors)
     model = training.language_model(words, ["i like tea ."], 0.0)
-    rows = ScoredReplies.of(judged(40), None, (1.0, 5.0), model)
+    rows = StaticTargets.of(judged(40), None, (1.0, 5.0), model)
     network = TrainableNetwork.start(words, model, hidden=16, seed=0)
     network.standardise(rows.reading, rows.counts)
     in_torch = network.eval()(rows.reading, rows.counts).detach().numpy()
@@ -177,10 +177,10 @@ def test_dialogues_teach_which_reply_answers_which_turn(vectors: str, monkeypatc
     words = load_vectors(vectors)
     model = training.language_model(words, [turn for dialogue in spoken for turn in dialogue.turns], 0.0)
     network = TrainableNetwork.start(words, model, hidden=4, seed=0)
-    reading = Reading.of([Example("", each.turns[:1], each.turns[1]) for each in spoken], model)
+    reading = WordIds.of([Example("", each.turns[:1], each.turns[1]) for each in spoken], model)
 
     def rightly_matched() -> int:
-        replies, last_turns, _ = Towers(network)(reading)
+        replies, last_turns, _ = StaticTowers(network)(reading)
         return int(((last_turns @ replies.T).argmax(1) == torch.arange(len(spoken))).sum())
 
     assert rightly_matched() < len(spoken) / 2
@@ -201,7 +201,7 @@ def test_earlier_turns_count_half_in_the_matching_loss(known: NgramModel) -> Non
 
 
 def test_validation_without_differences(known: NgramModel) -> None:
-    held_out = ScoredReplies.of(judged(8), None, (1.0, 5.0), known)
+    held_out = StaticTargets.of(judged(8), None, (1.0, 5.0), known)
 
     class Constant:
         """Gives every reply the same score."""
@@ -209,7 +209,7 @@ def test_validation_without_differences(known: NgramModel) -> None:
         def finished(self) -> Constant:
             return self
 
-        def score(self, reading: Reading, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        def score(self, reading: WordIds, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
             return np.full(len(reading), 2.0)
 
     network: Any = Constant()

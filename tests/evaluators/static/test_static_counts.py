@@ -9,20 +9,20 @@ import pytest
 import torch
 
 from rejoinder.arrays import Ragged
-from rejoinder.evaluators.static.reading import COUNTS, Reading, counted
+from rejoinder.evaluators.static.reading import COUNTS, WordIds, count_columns
 from rejoinder.evaluators.static.training import ScoreStage
-from rejoinder.models.ngram import END, Counts, NgramModel
+from rejoinder.models.ngram import END, NgramCounts, NgramModel
 from rejoinder.models.smoothing import kneser_ney
 from rejoinder.types import Example
 
 
 @pytest.fixture(scope="module")
 def known() -> NgramModel:
-    return kneser_ney(Counts.of(["i", "like", "tea"], Ragged.of([[0, 1, 2], [0, 2], [0, 1, 2]]), order=2))
+    return kneser_ney(NgramCounts.of(["i", "like", "tea"], Ragged.of([[0, 1, 2], [0, 2], [0, 1, 2]]), order=2))
 
 
 def rows(replies: list[str], known: NgramModel) -> list[dict[str, float]]:
-    found = counted(Reading.of([Example("", ("tea",), reply) for reply in replies], known), known)
+    found = count_columns(WordIds.of([Example("", ("tea",), reply) for reply in replies], known), known)
     return [dict(zip(COUNTS, row.tolist(), strict=True)) for row in found]
 
 

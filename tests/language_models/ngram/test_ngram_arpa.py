@@ -13,7 +13,7 @@ import pytest
 from rejoinder.arrays import Ragged
 from rejoinder.errors import DataError
 from rejoinder.models.arpa import read_arpa, write_arpa
-from rejoinder.models.ngram import Counts, NgramModel, ended, prune
+from rejoinder.models.ngram import NgramCounts, NgramModel, ended, prune
 from rejoinder.models.smoothing import good_turing, kneser_ney
 from rejoinder.text.tokens import token_codes
 
@@ -22,9 +22,9 @@ LARGER = [" ".join(RNG.choice(list("aaaaabbbccdefghij"), length % 7 + 1)) for le
 TEXTS = ["a b c", "g f unheard a", "unheard", "d d d d d e e", "a"]
 
 
-def counted(order: int) -> Counts:
+def counted(order: int) -> NgramCounts:
     vocabulary, rows = token_codes(pl.Series(LARGER), "whitespace", lowercase=True)
-    return Counts.of(vocabulary.to_list(), rows, order)
+    return NgramCounts.of(vocabulary.to_list(), rows, order)
 
 
 MODELS: dict[str, Callable[[], NgramModel]] = {

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from rejoinder.arrays import Ragged
-from rejoinder.models.ngram import Counts, NgramModel, ended, prune
+from rejoinder.models.ngram import NgramCounts, NgramModel, ended, prune
 from rejoinder.models.smoothing import good_turing, good_turing_discounts, kneser_ney
 from rejoinder.text.tokens import token_codes
 
@@ -23,9 +23,9 @@ LARGER = [
 ]
 
 
-def counted(texts: list[str], order: int) -> Counts:
+def counted(texts: list[str], order: int) -> NgramCounts:
     vocabulary, rows = token_codes(pl.Series(texts), "whitespace", lowercase=True)
-    return Counts.of(vocabulary.to_list(), rows, order)
+    return NgramCounts.of(vocabulary.to_list(), rows, order)
 
 
 def probability(model: NgramModel, history: str, word: str) -> float:

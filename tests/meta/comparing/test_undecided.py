@@ -53,12 +53,16 @@ def test_plain_replies_are_decided() -> None:
 
 
 def test_the_first_line_says_why_and_what_to_do(undecided: Comparison) -> None:
-    first = undecided.sentences[0]
-    assert first.startswith(
-        "Not decided: default-fast cannot judge 24 of 24 replies of v2 (with lists, headings, tables or code): "
+    first, second, *_ = undecided.sentences
+    kinds = "24 of 24 replies of v2 (with lists, headings, tables or code)"
+    assert first == (
+        f"Not decided: default-fast cannot judge {kinds}: it is not known to order such replies as people do."
     )
-    for remedy in ("judge", "--labels", "-m"):
-        assert remedy in first
+    assert second == (
+        "What to do: let people rate 50 replies (`rejoinder sample old.jsonl new.jsonl --labels 50 -o to_label.csv`) "
+        "and decide (`rejoinder compare old.jsonl new.jsonl --labels to_label.csv`), ask a judge (-m 'judge(...)'), or "
+        "choose a metric that applies to such replies (-m)."
+    )
 
 
 def test_no_form_names_a_winner(undecided: Comparison) -> None:
@@ -166,6 +170,7 @@ def files(write_lines: WriteLines) -> tuple[Path, Path]:
 def test_exit_codes_of_the_command_line(run: Run, files: tuple[Path, Path]) -> None:
     ran = run("compare", *files, "-m", "default-fast", "--fail-if", "worse")
     assert ran.code == 4
+    assert f"rejoinder sample {files[0]} {files[1]} --labels 50 -o to_label.csv" in ran.err
     assert ran.out.startswith("Not decided: default-fast cannot judge ")
     assert "rejoinder: check not decided: default-fast cannot judge" in ran.err
     assert run("compare", *files, "-m", "default-fast").code == 0

@@ -169,7 +169,9 @@ def check_people(compared: Comparison, told: dict[str, Any], latex: str, text: s
         assert plain["verdict"] == words
         assert words in " ".join(text.split())
         claimed = re.search(PEOPLE, words)
-        assert (claimed is not None) == (row.better is not None) == plain["settled"] == (plain["outcome"] == "better")
+        assert (
+            (claimed is not None) == (row.better is not None) == plain["significant"] == (plain["outcome"] == "better")
+        )
         a, b = (rf"\textbf{{{name}}}" if name == row.better else name for name in (row.a, row.b))
         assert f"{a} & {b} & " in latex
         assert ("no worse" in words) == (row.outcome == "no worse")

@@ -1,4 +1,4 @@
-"""The code in docs/reference/learning-studies.md runs as it stands."""
+"""The code in docs/reference/experiments.md runs as it stands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from places import DOCS
 
-PAGE = DOCS / "reference" / "learning-studies.md"
+PAGE = DOCS / "reference" / "experiments.md"
 
 
 def write_judged(path: Path, dimension: str, contexts: int, name: str) -> None:
@@ -46,4 +46,4 @@ def test_the_code_of_the_page_runs(
     printed = capsys.readouterr().out
     for words in ("60 of 60 test replies", "all folds", "at random", "30 labels", "theirs", "split is by reply"):
         assert words in printed
-    assert len((tmp_path / "study" / "cells.jsonl").read_text().splitlines()) == 5
+    assert len((tmp_path / "experiment" / "cells.jsonl").read_text().splitlines()) == 5

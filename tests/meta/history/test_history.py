@@ -36,8 +36,8 @@ RELEASES = [
 
 def test_each_release_is_compared_with_the_one_before() -> None:
     history = History.of(RELEASES)
-    assert [entry.outcome for entry in history.entries["m"]] == ["", "not significant", "better", "worse", ""]
-    assert [entry.broken for entry in history.entries["m"]] == [False, False, False, False, True]
+    assert [entry.outcome for entry in history.scores["m"]] == ["", "not significant", "better", "worse", ""]
+    assert [entry.broken for entry in history.scores["m"]] == [False, False, False, False, True]
     assert history.verdict == "2.0 and 1.3 cannot be compared: they were scored with different signatures."
     assert History.of(RELEASES[:4]).verdict.startswith("m: 1.2 is better than 1.3 by 0.499")
     assert History.of(RELEASES[:1]).verdict.startswith("1.0 is the first release")
@@ -47,7 +47,7 @@ def test_each_release_is_compared_with_the_one_before() -> None:
 def test_json_has_the_same_numbers() -> None:
     history = History.of(RELEASES)
     told = history.to_dict()
-    for entry, plain in zip(history.entries["m"], told["metrics"]["m"], strict=True):
+    for entry, plain in zip(history.scores["m"], told["metrics"]["m"], strict=True):
         assert (plain["release"], plain["mean"], plain["n"]) == (entry.release.name, entry.summary.mean, 40)
         assert plain["low"] < plain["mean"] < plain["high"]
         assert (plain["change"] is None) == (plain["release"] in {"1.0", "2.0"})
@@ -66,7 +66,7 @@ def test_the_plot_is_on_one_scale() -> None:
 def test_a_metric_that_some_releases_lack_and_few_replies() -> None:
     tiny = release("0.9", 1.0, 1, n=1)
     history = History.of([tiny, *RELEASES[:2]])
-    assert history.entries["m"][1].outcome == "too few replies"
+    assert history.scores["m"][1].outcome == "too few replies"
     assert history.to_dict()["metrics"]["m"][0]["low"] is None
     with pytest.raises(CallError, match="unknown metric of these releases: 'x'"):
         History.of(RELEASES, ["x"])

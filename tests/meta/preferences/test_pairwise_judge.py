@@ -61,6 +61,8 @@ def test_a_judge_that_holds_its_opinion_prefers_the_better_system() -> None:
         report = prefer(replies("bad"), replies("good"), judge=judge(server.url))
         assert len(server.requests) == 2 * N
     assert report.better == "B"
+    assert report.gate("not-better", baseline="A").passed
+    assert not report.gate("worse", baseline="B").passed
     assert report.flips is not None
     assert report.flips.rate.estimate == 0
     assert report.flips.first == 0.5
@@ -81,6 +83,9 @@ def test_a_judge_that_prefers_what_it_reads_first_ties_everything() -> None:
     assert (report.flips.rate.estimate, report.flips.first) == (1.0, 1.0)
     assert report.ranked.ties == N
     assert "contradicts itself in 100% of pairs" in report.verdict
+    checked = report.gate("worse", baseline="A")
+    assert (checked.passed, checked.decided) == (False, False)
+    assert "contradicts itself" in checked.reason
 
 
 def test_a_preference_in_one_order_only_is_a_tie_but_no_flip() -> None:

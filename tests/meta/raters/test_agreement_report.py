@@ -14,7 +14,7 @@ from places import JUDGED
 from rated_items import RATINGS
 from rejoinder.errors import CallError, DataError
 from rejoinder.people.agreement import agree, read_ratings
-from rejoinder.types import Judgement
+from rejoinder.types import Rating
 
 NAMES = ["ann", "bo", "cy", "dot"]
 
@@ -183,9 +183,9 @@ def test_the_outliers_of_zhao_et_al() -> None:
     assert found.removed[0].startswith("left out 895 of 3,600 ratings")
 
 
-def test_judgements_have_system_rater_and_time() -> None:
+def test_ratings_have_system_rater_and_time() -> None:
     from rejoinder.data.judged import RatingSource
 
-    _, first = next(iter(RatingSource(long_rows()).judgements()))
-    assert first == Judgement("r0", "ann", "overall", 1.0, "A", "9:00")
+    _, first = next(iter(RatingSource(long_rows()).ratings()))
+    assert first == Rating("r0", "ann", "overall", 1.0, "A", "9:00")
     assert rejoinder.agree is agree

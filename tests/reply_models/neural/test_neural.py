@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="needs what training needs")
 
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError  # noqa: E402
 from rejoinder.learning.run import TrainingRun  # noqa: E402
-from rejoinder.models.language_model import Likelihood  # noqa: E402
+from rejoinder.models.language_model import DialogueLikelihood  # noqa: E402
 from rejoinder.registry import build_reply_model  # noqa: E402
 from rejoinder.replies.base import Decoding  # noqa: E402
 from rejoinder.replies.neural import NeuralReplyModel  # noqa: E402
@@ -100,7 +100,7 @@ def test_every_way_of_decoding() -> None:
 
 
 def test_perplexity_is_of_nats_per_token() -> None:
-    found = Likelihood(words=30.0, kl=10.0, tokens=20, replies=4)
+    found = DialogueLikelihood(words=30.0, kl=10.0, tokens=20, replies=4)
     assert found.nats == 2.0
     assert found.perplexity == pytest.approx(math.exp(2))
     assert (found.word_nats_per_reply, found.kl_per_reply) == (7.5, 2.5)
@@ -126,7 +126,7 @@ def test_a_resumed_run_ends_with_the_same_weights(
     calls = 0
     measured = neural_training.likelihood
 
-    def interrupted(*given: Any) -> Likelihood:
+    def interrupted(*given: Any) -> DialogueLikelihood:
         nonlocal calls
         calls += 1
         if calls == 4:

@@ -13,20 +13,20 @@ torch = pytest.importorskip("torch", reason="needs what training needs")
 from rejoinder.models.recurrent import (  # noqa: E402  # noqa: E402  # noqa: E402  # noqa: E402
     FULL_UP_TO,
     BahdanauAttention,
+    ContextMemory,
     Decoder,
     LuongAttention,
-    Memory,
+    NetworkSizes,
     NextToken,
     NormalisedGru,
     ReplyNetwork,
-    Sizes,
 )
-from rejoinder.models.token_dialogues import TokenDialogue, packed, packed_like  # noqa: E402
+from rejoinder.models.token_dialogues import TokenDialogue, packed_like, packed_tokens  # noqa: E402
 from rejoinder.replies.neural_training import Hred, LanguageModel, Seq2Seq  # noqa: E402
 from rejoinder.replies.vhred import Gaussian, Vhred  # noqa: E402
 from rejoinder.text.vocabulary import END, START  # noqa: E402
 
-SIZES = Sizes(tokens=12, embedding=6, hidden=8)
+SIZES = NetworkSizes(tokens=12, embedding=6, hidden=8)
 DIALOGUES = [
     TokenDialogue(((5, 6, 7, END), (8, END), (9, 10, 5, 6, END)), (1, 2)),
     TokenDialogue(((END,), (11, 4, END)), (1,)),
@@ -98,7 +98,7 @@ def test_probabilities_sum_to_one_and_agree_with_what_is_learned(tokens: int) ->
 def test_a_normalised_gru_reads_packed_rows_like_single_ones() -> None:
     torch.manual_seed(0)
     gru = NormalisedGru(3, 4)
-    rows = packed([(0, 1), (2, 3, 4), (5,)], torch.device("cpu"))
+    rows = packed_tokens([(0, 1), (2, 3, 4), (5,)], torch.device("cpu"))
     vectors = torch.randn(6, 3)
     states, last = gru(packed_like(vectors[rows.data], rows), torch.zeros(1, 3, 4))
     for number, ids in enumerate([(0, 1), (2, 3, 4), (5,)]):
@@ -110,7 +110,7 @@ def test_a_normalised_gru_reads_packed_rows_like_single_ones() -> None:
 
 
 # Two states to attend to, of one row; a third one is beyond the end of the row and would change everything.
-MEMORY = Memory(torch.tensor([[[1.0, 0.0], [0.0, 2.0], [9.0, 9.0]]]), torch.tensor([[False, False, True]]))
+MEMORY = ContextMemory(torch.tensor([[[1.0, 0.0], [0.0, 2.0], [9.0, 9.0]]]), torch.tensor([[False, False, True]]))
 
 
 def test_bahdanau_attention_by_hand() -> None:
@@ -129,7 +129,7 @@ def test_luong_attention_by_hand() -> None:
     attention.score.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 0.5]]))  # M
     attention.mix.weight.copy_(torch.tensor([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]))
     attention.mix.bias.zero_()
-    one = packed([(0,)], torch.device("cpu"))
+    one = packed_tokens([(0,)], torch.device("cpu"))
     found = attention(packed_like(torch.tensor([[0.5, 1.0]]), one), MEMORY)
     # M s = (.5, .5), so that the scores are .5 and 1: the first state has the weight 1 / (1 + e^.5) = .37754.
     assert found[0].tolist() == pytest.approx([math.tanh(0.37754), math.tanh(2 * 0.62246)], abs=1e-4)
@@ -173,7 +173,7 @@ def test_kl_of_gaussians() -> None:
 
 def vhred_without_weights() -> Vhred:
     """All weights are 0 but the biases, which give: tokens by share, posterior N((1, 0), (1, 2)), prior N(0, 1)."""
-    network = Vhred(Sizes(tokens=6, embedding=3, hidden=4), latent=2, annealing=10, word_drop=0.25)
+    network = Vhred(NetworkSizes(tokens=6, embedding=3, hidden=4), latent=2, annealing=10, word_drop=0.25)
     for weight in network.parameters():
         torch.nn.init.zeros_(weight)
 
@@ -225,7 +225,7 @@ def test_the_posterior_of_vhred_depends_on_the_reply_and_the_prior_does_not() ->
 
 
 def test_the_bag_of_words_is_learned_beside_the_likelihood() -> None:
-    network = Vhred(Sizes(tokens=6, embedding=3, hidden=4), latent=2, annealing=10, word_drop=0.0, bag=0.5)
+    network = Vhred(NetworkSizes(tokens=6, embedding=3, hidden=4), latent=2, annealing=10, word_drop=0.0, bag=0.5)
     network.requires_grad_(False)
     for weight in network.parameters():
         torch.nn.init.zeros_(weight)

@@ -14,23 +14,14 @@ from rejoinder.data.dialogues import UnansweredSource, each_once
 from rejoinder.data.source import read
 from rejoinder.errors import CallError, DataError, UnknownNameError
 from rejoinder.replies.base import Decoding
+from rejoinder.replies.filters import MetricFilter, WordFilter, is_offensive
 from rejoinder.replies.lexical import ContextTfidf, ResponseTfidf
-from rejoinder.replies.pool import (
-    MetricFilter,
-    Pool,
-    PoolRun,
-    System,
-    Tally,
-    WordFilter,
-    also_of,
-    is_offensive,
-    systems_of,
-)
+from rejoinder.replies.pool import Pool, PoolRun, PoolSystem, Tally, also_of, pool_systems
 from rejoinder.types import Example
 from small_dialogues import DIALOGUES
 
 RECORDS = [{"id": str(n), "turns": list(dialogue.turns[:2])} for n, dialogue in enumerate(DIALOGUES)]
-SYSTEMS = [System("r", ResponseTfidf().fit(DIALOGUES)), System("c", ContextTfidf().fit(DIALOGUES))]
+SYSTEMS = [PoolSystem("r", ResponseTfidf().fit(DIALOGUES)), PoolSystem("c", ContextTfidf().fit(DIALOGUES))]
 
 
 def contexts() -> list[Example]:
@@ -90,7 +81,7 @@ def test_a_pool_has_each_system_the_true_and_a_random_reply(tmp_path: Path) -> N
 
 def test_equal_replies_become_one_row_that_names_all_systems() -> None:
     tally: Tally = Counter()
-    twins = [System("one", SYSTEMS[0].model), System("two", SYSTEMS[0].model)]
+    twins = [PoolSystem("one", SYSTEMS[0].model), PoolSystem("two", SYSTEMS[0].model)]
     rows = Pool(twins).rows(contexts(), tally)
     assert [row.example.system for row in rows] == ["one"] * 4
     assert all(row.also == ("two",) for row in rows)
@@ -158,10 +149,10 @@ def test_a_resumed_run_writes_the_same_bytes(tmp_path: Path, monkeypatch: pytest
 def test_systems_and_decodings_are_parsed(tmp_path: Path) -> None:
     SYSTEMS[0].model.save(tmp_path / "model")
     folder = tmp_path / "model"
-    assert [system.name for system in systems_of([f"a={folder},b={folder}", str(folder)])] == ["a", "b", "r-tfidf"]
+    assert [system.name for system in pool_systems([f"a={folder},b={folder}", str(folder)])] == ["a", "b", "r-tfidf"]
     for wrong in (f"a={folder},a={folder}", f"true={folder}", f"a={folder}@nucleus(p=0.5, k=3)", "nowhere"):
         with pytest.raises(CallError):
-            systems_of([wrong])
+            pool_systems([wrong])
     assert Decoding.parse("nucleus(p=0.5, max_tokens=7)") == Decoding(method="nucleus", p=0.5, max_tokens=7)
     assert Decoding.parse("beam(block_ngrams=3)").signature == "beam|block_ngrams:3"
     for spec in ("sing", "greedy(max_tokens=0)", "nucleus(p=2)", "top-k(k=1.5)"):

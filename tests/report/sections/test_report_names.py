@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rejoinder.show.html import system_badge, system_label
+from rejoinder.show.html import system_badge
+from rejoinder.show.text import system_label
 
 
 def test_nameless_and_endless_systems_get_a_label() -> None:

@@ -6,8 +6,8 @@ import re
 from html import unescape
 
 from rejoinder.comparing.comparison import question_of
-from rejoinder.show.document import Answer
-from rejoinder.show.html import TERMS, blocks_html, explained, glossary
+from rejoinder.show.document import VerdictText
+from rejoinder.show.html import TERMS, blocks_html, glossary, with_tooltips
 
 
 def plain(markup: str) -> str:
@@ -21,7 +21,7 @@ def test_the_question_depends_on_the_number_of_systems() -> None:
 
 def test_terms_are_explained_once_and_the_words_stay() -> None:
     sentences = ["No significant difference <b>.", "Nothing differs significantly with 80% power. Primary metric: p."]
-    marked = explained(sentences)
+    marked = with_tooltips(sentences)
     assert [plain(sentence) for sentence in marked] == sentences
     assert "".join(marked).count("<abbr") == 3
     assert "<b>" not in "".join(marked)
@@ -33,4 +33,4 @@ def test_every_term_is_in_the_glossary() -> None:
 
 
 def test_an_endless_sentence_is_cut() -> None:
-    assert len(plain("".join(blocks_html([Answer(["x" * 5000])])))) < 1000
+    assert len(plain("".join(blocks_html([VerdictText(["x" * 5000])])))) < 1000

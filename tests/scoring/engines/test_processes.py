@@ -24,7 +24,7 @@ from rejoinder.scoring import run as local
 from rejoinder.scoring import run as sizes
 from rejoinder.scoring.processes import Processes
 from rejoinder.scoring.run import LocalRun, processes_for
-from rejoinder.scoring.score import choose
+from rejoinder.scoring.score import choose_metrics
 from rejoinder.scoring.scorer import Scorer
 from rejoinder.threads import thread_limits, usable_cores
 from rejoinder.types import Example
@@ -57,7 +57,7 @@ def make_run(
     metrics: Mapping[str, Metric] | list[str], jobs: int | None, examples: list[Example] | None = None
 ) -> LocalRun:
     source = Source(EXAMPLES if examples is None else examples)
-    chosen = choose(metrics).metrics
+    chosen = choose_metrics(metrics).metrics
     return LocalRun(source, survey(source), chosen, resamples=20, quiet=True, jobs=jobs)
 
 

@@ -23,7 +23,7 @@ from rejoinder import registry
 from rejoinder.data.spans import SpanFinder
 from rejoinder.errors import CallError, WorkerError
 from rejoinder.scoring.parts import PartsFolder
-from rejoinder.scoring.ray import Cluster
+from rejoinder.scoring.ray import RayCluster
 from running import Run
 
 if find_spec("ray") is None:
@@ -38,7 +38,7 @@ pytestmark = [
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
     """One Ray for all tests of this module, with two CPUs: reading must find a place next to two actors."""
-    with Cluster.joined(2):
+    with RayCluster.joined(2):
         yield
 
 
@@ -223,7 +223,7 @@ def test_a_driver_that_is_killed_is_resumed_to_the_same_parts(
     assert 2 <= len(recorded) < 10
     folder = PartsFolder(tmp_path / "scores")
     before = {entry["part"]: folder.part(entry["part"]).stat().st_mtime_ns for entry in recorded}
-    assert run("compare", "--scores", "scores").err.startswith("rejoinder: scores is unfinished (")
+    assert run("compare", "--scores", "scores").err.startswith("rejoinder: scores: unfinished (")
     monkeypatch.setattr(SpanFinder.__init__, "__defaults__", (10,))
     monkeypatch.setattr("rejoinder.scoring.ray.FAST_PART", 20)
     monkeypatch.setitem(registry.metric_names(), "slow-length", "odd_metrics:SlowLength")

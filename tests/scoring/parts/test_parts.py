@@ -60,7 +60,7 @@ def test_an_interrupted_run_is_resumed_and_repeats_nothing(after: int, in_turn: 
     with pytest.raises(KeyboardInterrupt):
         runs(path, METRICS)[1].score(tmp_path / "scores")
     folder = PartsFolder(tmp_path / "scores")
-    with pytest.raises(CallError, match=rf"scores is unfinished \({max(0, after - 5)} of 5 parts\)"):
+    with pytest.raises(CallError, match=rf"scores: unfinished \({max(0, after - 5)} of 5 parts\)"):
         PartsFolder(folder.path).read()
     in_turn.most = None
     runs(path, METRICS)[1].score(tmp_path / "scores", resume=True)

@@ -1,4 +1,4 @@
-"""Agreement of annotators on published worked examples, and outlier removal on published data."""
+"""Agreement of raters on published worked examples, and outlier removal on published data."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from rejoinder.stats.raters import (
     intraclass_correlation,
     krippendorff_alpha,
     mad_outliers,
+    mean_reliability,
     perfect_correlation,
-    reliability,
     without_outliers,
 )
 
@@ -73,7 +73,7 @@ def test_alpha_needs_pairs_and_variation() -> None:
     assert krippendorff_alpha([[1, 1], [2, 2]]) == 1
     with pytest.raises(ValueError, match="'ratio'"):
         krippendorff_alpha([[1, 2]], "ratio")
-    with pytest.raises(ValueError, match="items, annotators"):
+    with pytest.raises(ValueError, match="items, raters"):
         krippendorff_alpha([1, 2])
 
 
@@ -117,10 +117,10 @@ def test_kappa_weighs_disagreement_by_its_square_unless_told_otherwise() -> None
 def test_reliability_of_mean_ratings_by_hand() -> None:
     """Two and six ratings count as three each, their harmonic mean: 3 * 0.5 / (1 + 2 * 0.5)."""
     counts = np.array([2, 6])
-    assert reliability(0.5, counts) == pytest.approx(0.75)
+    assert mean_reliability(0.5, counts) == pytest.approx(0.75)
     assert perfect_correlation(0.5, counts) == pytest.approx(math.sqrt(0.75))
-    assert reliability(-0.1, counts) == 0
-    assert math.isnan(reliability(math.nan, counts))
+    assert mean_reliability(-0.1, counts) == 0
+    assert math.isnan(mean_reliability(math.nan, counts))
 
 
 def test_kappa_on_cohens_grant_example() -> None:
@@ -151,7 +151,7 @@ def test_intraclass_correlations_on_shrout_and_fleiss() -> None:
     assert intraclass_correlation([*judges, [1, NAN, 1, 1]]) == result
 
 
-def test_two_items_and_two_annotators_are_enough_for_an_intraclass_correlation() -> None:
+def test_two_items_and_two_raters_are_enough_for_an_intraclass_correlation() -> None:
     # Mean squares: 4 between items, 2 within items.
     assert intraclass_correlation([[1, 3], [3, 5]]).single_1 == pytest.approx((4 - 2) / (4 + 2))
 

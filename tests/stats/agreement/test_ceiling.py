@@ -1,4 +1,4 @@
-"""How well people agree with people, on simulated annotators of known reliability."""
+"""How well people agree with people, on simulated raters of known reliability."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rejoinder.stats.raters import half_means, one_against_rest, row_means, spli
 
 @pytest.fixture(scope="module")
 def ratings() -> np.ndarray:
-    """Six annotators who see the truth (variance 1) under noise of variance 1, on 4,000 items."""
+    """Six raters who see the truth (variance 1) under noise of variance 1, on 4,000 items."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(4000, 1)) + rng.normal(size=(4000, 6))
 
 
 def test_halves_reach_what_theory_says(ratings: np.ndarray) -> None:
-    """Means of three annotators have noise of 1/3: r = 1 / (1 + 1/3)."""
+    """Means of three raters have noise of 1/3: r = 1 / (1 + 1/3)."""
     assert split_half(ratings, n_splits=20).mean == pytest.approx(0.75, abs=0.015)
     assert split_half(ratings, n_splits=20, within_items=True).mean == pytest.approx(0.75, abs=0.015)
 
@@ -28,15 +28,15 @@ def test_one_annotator_reaches_what_theory_says(ratings: np.ndarray) -> None:
     """One has noise 1, the mean of five 1/5: r = 1 / sqrt(2 x 1.2)."""
     result = one_against_rest(ratings)
     assert result.mean == pytest.approx(1 / math.sqrt(2.4), abs=0.015)
-    assert result.annotators.shape == (6,)
-    assert result.maximum == result.annotators.max()
-    assert result.median == pytest.approx(np.median(result.annotators))
+    assert result.raters.shape == (6,)
+    assert result.maximum == result.raters.max()
+    assert result.median == pytest.approx(np.median(result.raters))
 
 
 def test_one_against_rest_is_the_plain_correlation(ratings: np.ndarray) -> None:
     few = ratings[:50]
     theirs = stats.spearmanr(few[:, 2], few[:, [0, 1, 3, 4, 5]].mean(axis=1)).statistic
-    assert one_against_rest(few, kind="spearman").annotators[2] == pytest.approx(theirs)
+    assert one_against_rest(few, kind="spearman").raters[2] == pytest.approx(theirs)
 
 
 def test_gaps_are_left_out(ratings: np.ndarray) -> None:
@@ -51,7 +51,7 @@ def test_gaps_are_left_out(ratings: np.ndarray) -> None:
 
 
 def test_within_items_two_ratings_always_make_two_halves() -> None:
-    """Each item has two of many annotators: a split of columns loses most items, a split of ratings none."""
+    """Each item has two of many raters: a split of columns loses most items, a split of ratings none."""
     rng = np.random.default_rng(2)
     sparse = np.full((300, 30), np.nan)
     truth = rng.normal(size=300)
@@ -85,20 +85,20 @@ def test_a_rater_with_a_handful_of_ratings_is_not_the_best_one() -> None:
     matrix[15:, 3] = np.nan
     matrix[:15, 3] = matrix[:15, :3].mean(axis=1)
     found = one_against_rest(matrix)
-    assert found.annotators[3] == pytest.approx(1)
+    assert found.raters[3] == pytest.approx(1)
     assert found.counts.tolist() == [300, 300, 300, 15]
-    assert found.maximum == max(found.annotators[:3]) < 0.6
-    assert found.mean == pytest.approx(found.annotators[:3].mean())
+    assert found.maximum == max(found.raters[:3]) < 0.6
+    assert found.mean == pytest.approx(found.raters[:3].mean())
 
 
 def test_where_all_have_few_ratings_those_with_half_of_the_most_count() -> None:
     matrix = np.random.default_rng(1).normal(size=(20, 1)) + np.random.default_rng(2).normal(size=(20, 3))
     matrix[8:, 2] = np.nan
     found = one_against_rest(matrix)
-    assert found.maximum == max(found.annotators[:2])
+    assert found.maximum == max(found.raters[:2])
     matrix[8:10, 2] = 0.0
     assert one_against_rest(matrix).counts.tolist() == [20, 20, 10]
-    assert one_against_rest(matrix).median == np.median(one_against_rest(matrix).annotators)
+    assert one_against_rest(matrix).median == np.median(one_against_rest(matrix).raters)
 
 
 def test_raters_stay_whole_unless_told_otherwise() -> None:

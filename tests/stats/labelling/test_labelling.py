@@ -13,7 +13,7 @@ from rejoinder.stats.labels import (
     ChosenLabels,
     active_probabilities,
     coverage_p_value,
-    drawn,
+    drawn_rows,
     equal_probabilities,
     score_strata,
     stratified_probabilities,
@@ -60,7 +60,7 @@ def test_strata_have_about_equal_size_and_no_gaps() -> None:
 
 def test_replies_are_drawn_with_their_probabilities() -> None:
     p = active_probabilities(np.arange(1.0, 21), 6)
-    draws = np.array([drawn(p, seed) for seed in range(4000)])
+    draws = np.array([drawn_rows(p, seed) for seed in range(4000)])
     assert set(draws.sum(axis=1)) == {6}
     np.testing.assert_allclose(draws.mean(axis=0), p, atol=0.03)  # four standard errors
 
@@ -70,7 +70,7 @@ def test_each_stratum_gets_its_labels() -> None:
     p = stratified_probabilities(strata, 20, [1, 1, 4])
     sizes = stratum_sizes([50, 30, 20], 20, [1, 1, 4])
     for seed in range(50):
-        np.testing.assert_array_equal(np.bincount(strata[drawn(p, seed, strata)], minlength=3), sizes)
+        np.testing.assert_array_equal(np.bincount(strata[drawn_rows(p, seed, strata)], minlength=3), sizes)
 
 
 def test_equal_probabilities_give_the_estimate_for_a_random_sample(simulation: Any) -> None:
@@ -151,7 +151,7 @@ def test_two_labels_of_which_one_counts_little_have_no_interval() -> None:
 def test_missing_labels_are_noticed() -> None:
     rng = np.random.default_rng(0)
     p = equal_probabilities(1000, 200)
-    labels = np.where(drawn(p, 1), rng.normal(size=1000), np.nan)
+    labels = np.where(drawn_rows(p, 1), rng.normal(size=1000), np.nan)
     assert coverage_p_value(ChosenLabels(labels, np.zeros(1000), p)) > 0.01
     labels[:600] = np.nan  # these were never rated
     assert coverage_p_value(ChosenLabels(labels, np.zeros(1000), p)) < 1e-6
@@ -165,4 +165,4 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match="vectors of equal length"):
         weighted_mean(ChosenLabels([1.0], [0, 0], [1, 1]))
     with pytest.raises(ValueError, match="from 0 to 1"):
-        drawn([0.5, 1.5])
+        drawn_rows([0.5, 1.5])

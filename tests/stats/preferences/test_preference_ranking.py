@@ -33,7 +33,7 @@ def test_interval_and_p_value_agree() -> None:
 
 
 def test_judgements_of_one_context_count_as_one() -> None:
-    """Every judgement ten times over: the Fisher information believes it, the contexts do not."""
+    """Every preference ten times over: the Fisher information believes it, the contexts do not."""
     outcomes = np.random.default_rng(0).choice([WIN, LOSS], 50, p=[0.6, 0.4])
     contexts = np.repeat(np.arange(50), 10)
     once = rank(Contests.of(np.zeros(50), np.ones(50), outcomes), n_resamples=400)

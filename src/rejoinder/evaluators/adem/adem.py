@@ -15,11 +15,11 @@ from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
 from rejoinder.evaluators.adem.learning import (
     COMPONENTS,
     TOWARDS,
+    AdemSetting,
     Bilinear,
-    Compared,
-    Descent,
-    Scale,
-    Setting,
+    ComparedVectors,
+    DescentSettings,
+    PredictionScale,
     chosen,
     descended,
     early_stopping_rows,
@@ -28,14 +28,14 @@ from rejoinder.evaluators.adem.learning import (
 )
 from rejoinder.evaluators.adem.vectors import (
     PROJECTION,
+    ExampleVectors,
     Projection,
-    Rated,
-    Reading,
+    RatedVectors,
     VectorEvaluator,
     check_width,
+    encoder_kind,
     encoding_shown,
     fits,
-    kind_of,
     row_products,
 )
 from rejoinder.evaluators.base import Use
@@ -57,7 +57,7 @@ from rejoinder.types import Example, Scores
 # encoder is frozen; M and N are learned. C-ADEM has the first term only, R-ADEM the second.
 
 
-PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"
+ADEM_PAPER = "Lowe et al. 2017, Towards an automatic Turing test: Learning to evaluate dialogue responses"
 MATRICES = "adem.safetensors"
 PARTS = ("context", "reference")
 OWN, PAPER_PRESET = "own", "paper"
@@ -72,11 +72,11 @@ _ROUNDS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Adem(VectorEvaluator):
-    """A bilinear model of human scores over vectors of context, reference and reply."""
+    """A bilinear model of ratings over vectors of context, reference and reply."""
 
     name: ClassVar[str] = "adem"
-    measures: ClassVar[str] = "the human score of a reply, predicted from its context and reference"
-    citation: ClassVar[str] = PAPER
+    measures: ClassVar[str] = "the rating of a reply, predicted from its context and reference"
+    citation: ClassVar[str] = ADEM_PAPER
     needs: ClassVar[frozenset[str]] = frozenset({"context", "references"})
     cannot_score: ClassVar[str] = f"no context, no references, or {OVERFLOW}"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
@@ -107,14 +107,14 @@ class Adem(VectorEvaluator):
     debias: bool = False
     """Whether the trend of scores with reply length is removed."""
     dimension: str | None = None
-    """The dimension of the human scores to learn; may be omitted if there is only one, or one called overall."""
+    """The dimension of the ratings to learn; may be omitted if there is only one, or one called overall."""
     scale: tuple[float, float] | None = None
-    """The lowest and highest possible human score; by default, the lowest and highest given."""
+    """The lowest and highest possible rating; by default, the lowest and highest given."""
 
     projection_: Projection = field(init=False, repr=False, compare=False)
     bilinear_: Bilinear = field(init=False, repr=False, compare=False)
     length_: LengthTrend | None = field(init=False, repr=False, compare=False)
-    setting_: Setting = field(init=False, repr=False, compare=False)
+    setting_: AdemSetting = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.solver is None:  # set here, so that signature and folder name the solver that is used
@@ -144,9 +144,9 @@ class Adem(VectorEvaluator):
         encoder = self.opened
         (examples, human), (others, their_human) = self._labelled(data)
         with encoding_shown([*examples, *others], data.run):
-            train = Rated(self._read(examples, encoder), human)
-            valid = Rated(self._read(others, encoder), their_human) if others else None
-        components, gamma, towards = self._given(kind_of(encoder))
+            train = RatedVectors(self._read(examples, encoder), human)
+            valid = RatedVectors(self._read(others, encoder), their_human) if others else None
+        components, gamma, towards = self._given(encoder_kind(encoder))
         projection = Projection.of(train.points.vectors, components or max(COMPONENTS))
         train, valid = train.projected(projection), valid and valid.projected(projection)
         groups = context_groups(examples)
@@ -195,7 +195,7 @@ class Adem(VectorEvaluator):
         )
 
     def _labelled(self, data: TrainingData) -> tuple[tuple[list[Example], Scores], tuple[list[Example], Scores]]:
-        """The examples to learn from and those to stop by, each with their human scores from 1 to 5.
+        """The examples to learn from and those to stop by, each with their ratings from 1 to 5.
 
         They have everything that they are compared with. The exact solver never stops early: it has none to stop by.
         """
@@ -215,11 +215,13 @@ class Adem(VectorEvaluator):
         found = ([examples[place] for place in learn], on_our_scale(human[learn], scale))
         return found, ([examples[place] for place in stop], on_our_scale(human[stop], scale))
 
-    def _read(self, examples: Sequence[Example], encoder: Any) -> Reading:
-        return Reading.of(examples, encoder, context="context" in self.needs, references="references" in self.needs)
+    def _read(self, examples: Sequence[Example], encoder: Any) -> ExampleVectors:
+        return ExampleVectors.of(
+            examples, encoder, context="context" in self.needs, references="references" in self.needs
+        )
 
     def _fitted_matrices(
-        self, train: Rated, valid: Rated | None, groups: Ints, setting: Setting, seed: int
+        self, train: RatedVectors, valid: RatedVectors | None, groups: Ints, setting: AdemSetting, seed: int
     ) -> Bilinear:
         """M and N; with several references, each reply's best one by the matrices of the round before."""
 
@@ -236,7 +238,7 @@ class Adem(VectorEvaluator):
         return bilinear
 
     def _solved(
-        self, compared: Compared, valid: Compared | None, groups: Ints, setting: Setting, seed: int
+        self, compared: ComparedVectors, valid: ComparedVectors | None, groups: Ints, setting: AdemSetting, seed: int
     ) -> Bilinear:
         """M and N by the solver; sgd without `valid` stops by some of the training contexts."""
         if self.solver == EXACT:
@@ -245,10 +247,10 @@ class Adem(VectorEvaluator):
             train, held_out = early_stopping_rows(groups, seed)
             valid = compared.take(held_out) if len(held_out) else None
             compared = compared.take(train)
-        how = Descent(learning_rate=self.learning_rate, batch=self.batch, epochs=self.epochs)
+        how = DescentSettings(learning_rate=self.learning_rate, batch=self.batch, epochs=self.epochs)
         return descended(compared, valid, setting, how, seed)
 
-    def _best_references(self, points: Reading, bilinear: Bilinear | None) -> Ints:
+    def _best_references(self, points: ExampleVectors, bilinear: Bilinear | None) -> Ints:
         """The reference that each reply scores best with; before the first round, by the dot product. (examples,)"""
         if "references" not in self.needs or self.refs == "mean":
             return np.empty(0, np.int64)
@@ -258,7 +260,7 @@ class Adem(VectorEvaluator):
         order = np.lexsort((-products, points.owner))  # each reply's best reference first
         return order[points.starts]
 
-    def _compared(self, rated: Rated, bilinear: Bilinear | None) -> Compared:
+    def _compared(self, rated: RatedVectors, bilinear: Bilinear | None) -> ComparedVectors:
         """Replies with their contexts and one reference each: the best by these matrices, or the mean of all."""
         points, best = rated.points, self._best_references(rated.points, bilinear)
         vectors = np.asarray(points.vectors, np.float64)
@@ -271,9 +273,9 @@ class Adem(VectorEvaluator):
                 sides.append(totals / np.bincount(points.owner)[:, None])
             else:
                 sides.append(vectors[points.references[best]])
-        return Compared(np.stack(sides), vectors[points.responses], rated.human)
+        return ComparedVectors(np.stack(sides), vectors[points.responses], rated.human)
 
-    def _scores(self, points: Reading, bilinear: Bilinear) -> Scores:
+    def _scores(self, points: ExampleVectors, bilinear: Bilinear) -> Scores:
         """The score of each reply, before the trend with length is removed."""
         size = bilinear.matrices.shape[1]
         vectors = np.asarray(points.vectors[:, :size], np.float64)
@@ -288,13 +290,13 @@ class Adem(VectorEvaluator):
                 products += np.maximum.reduceat(each, points.starts)
         return bilinear.scale.scores(products)
 
-    def _with_references(self, points: Reading, matrix: Floats) -> Scores:
+    def _with_references(self, points: ExampleVectors, matrix: Floats) -> Scores:
         """r^T N r^ of each reference. (references,)"""
         vectors = np.asarray(points.vectors[:, : len(matrix)], np.float64)
         return row_products(vectors[points.references], matrix, vectors[points.responses[points.owner]])
 
     @classmethod
-    def saved_parameters(cls, parameters: dict[str, Any], home: Path) -> dict[str, Any]:  # noqa: ARG003 - for others
+    def saved_parameters(cls, parameters: dict[str, Any], folder: Path) -> dict[str, Any]:  # noqa: ARG003 - for others
         """Earlier versions trained the preset `paper` with sgd and saved the solver as `exact`."""
         if parameters.get("preset") == PAPER_PRESET and parameters.get("solver") == EXACT:
             return parameters | {"solver": SGD}
@@ -328,7 +330,7 @@ class Adem(VectorEvaluator):
                 strict=False,
             )
         )
-        length, scale = plain.get("length"), record(Scale, plain, file, "learned")
+        length, scale = plain.get("length"), record(PredictionScale, plain, file, "learned")
         if scale.beta == 0:
             raise DataError("must not be 0", file=file, field="learned.beta")
         means = checked_member(plain, "means", tuple[float, ...], file) if "means" in plain else ()
@@ -337,7 +339,7 @@ class Adem(VectorEvaluator):
             "projection_": projection,
             "bilinear_": Bilinear(arrays["matrices"], scale, means),
             "length_": None if length is None else LengthTrend.of_plain(length, file),
-            "setting_": record(Setting, setting, file, "learned.setting"),
+            "setting_": record(AdemSetting, setting, file, "learned.setting"),
         }
 
     @classmethod
@@ -377,7 +379,7 @@ class ContextAdem(Adem):
     """ADEM that compares a reply with its context only, so that it needs no reference."""
 
     name: ClassVar[str] = "c-adem"
-    measures: ClassVar[str] = "the human score of a reply, predicted from its context"
+    measures: ClassVar[str] = "the rating of a reply, predicted from its context"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = f"no context, or {OVERFLOW}"
 
@@ -387,7 +389,7 @@ class ReferenceAdem(Adem):
     """ADEM that compares a reply with references only."""
 
     name: ClassVar[str] = "r-adem"
-    measures: ClassVar[str] = "the human score of a reply, predicted from its reference"
+    measures: ClassVar[str] = "the rating of a reply, predicted from its reference"
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
     cannot_score: ClassVar[str] = f"no references, or {OVERFLOW}"
 

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Floats
 from rejoinder.errors import CallError, DataError, NeedsError
-from rejoinder.evaluators.adem.adem import PAPER
+from rejoinder.evaluators.adem.adem import ADEM_PAPER
 from rejoinder.evaluators.adem.vectors import (
     PROJECTION,
+    ExampleVectors,
     Projection,
-    Reading,
     VectorEvaluator,
     check_width,
+    encoder_kind,
     encoding_shown,
     fits,
-    kind_of,
     largest_square,
 )
 from rejoinder.evaluators.base import Use
@@ -52,7 +52,7 @@ class EncoderDot(VectorEvaluator):
 
     name: ClassVar[str] = "encoder-dot"
     measures: ClassVar[str] = "dot product of an encoder's vectors of a reply, its context and its reference"
-    citation: ClassVar[str] = PAPER
+    citation: ClassVar[str] = ADEM_PAPER
     labels: ClassVar[Use] = "unused"
     dialogues: ClassVar[Use] = "unused"
     encoders: ClassVar[frozenset[str] | None] = None
@@ -88,7 +88,7 @@ class EncoderDot(VectorEvaluator):
     def learn(self, data: TrainingData) -> Mapping[str, Any]:  # noqa: ARG002 - there is nothing to learn
         """The encoder."""
         encoder = self.opened
-        if self.encoders is not None and kind_of(encoder) not in self.encoders:
+        if self.encoders is not None and encoder_kind(encoder) not in self.encoders:
             wanted = " or ".join(sorted(self.encoders))
             raise CallError(f"{self.name}: {self.encoder} holds {encoder.name!r}: expected {wanted}")
         return self._with_bound(encoder)
@@ -107,7 +107,7 @@ class EncoderDot(VectorEvaluator):
         if not rows:
             return scores
         wanted = {"context": "context" in self.needs, "references": "references" in self.needs}
-        reading = Reading.of([batch.examples[row] for row in rows], self.encoder_, **wanted)
+        reading = ExampleVectors.of([batch.examples[row] for row in rows], self.encoder_, **wanted)
         vectors = reading.vectors.astype(np.float64)
         found: Scores = np.zeros(len(rows))
         if wanted["context"]:
@@ -137,7 +137,7 @@ class Tweet2VecDot(EncoderDot):
 
 # A classifier of human against model replies, as Liu et al. 2016 and Lowe et al. 2017 propose in their discussions.
 #
-# It learns from replies whose `system` says who wrote them, and from no human scores: a reply that many models give, in
+# It learns from replies whose `system` says who wrote them, and from no ratings: a reply that many models give, in
 # whatever context, is easily recognised and scores low. docs/reference/adem.md describes its limits.
 
 
@@ -157,7 +157,7 @@ class HumanLikeness(VectorEvaluator):
 
     name: ClassVar[str] = "human-likeness"
     measures: ClassVar[str] = "the probability that a person, and not a model, wrote a reply"
-    citation: ClassVar[str] = f"this package, after the discussion of {PAPER}"
+    citation: ClassVar[str] = f"this package, after the discussion of {ADEM_PAPER}"
     needs: ClassVar[frozenset[str]] = frozenset({"context"})
     cannot_score: ClassVar[str] = f"no context, or {OVERFLOW}"
     labels: ClassVar[Use] = "needed"
@@ -204,7 +204,7 @@ class HumanLikeness(VectorEvaluator):
             raise NeedsError(f"{self.name} learns from replies of people ({whose}) and of others: expected both")
         encoder = self.opened
         with encoding_shown(pool, data.run):
-            reading = Reading.of(pool, encoder, references=False)
+            reading = ExampleVectors.of(pool, encoder, references=False)
         projection = Projection.of(reading.vectors, self.components)
         features = _features(reading.with_vectors(projection.points(reading.vectors)))
         weights = _regression(features, by_people, self.strength)
@@ -215,7 +215,7 @@ class HumanLikeness(VectorEvaluator):
         scores = np.full(len(batch), np.nan)
         rows = [row for row, example in enumerate(batch.examples) if fits(example, self.needs)]
         if rows:
-            reading = Reading.of([batch.examples[row] for row in rows], self.encoder_, references=False)
+            reading = ExampleVectors.of([batch.examples[row] for row in rows], self.encoder_, references=False)
             features = _features(reading.with_vectors(self.projection_.points(reading.vectors)))
             means, deviations, weights = self.weights_
             logits = ((features - means[:-1]) / deviations[:-1] * weights[:-1]).sum(axis=1) + weights[-1]
@@ -247,14 +247,14 @@ def pooled(examples: Iterable[Example]) -> list[JudgedExample]:
     return [JudgedExample(example) for example in examples]
 
 
-def systems_of(examples: Sequence[Example], human: Sequence[str] = HUMAN) -> tuple[int, int]:
+def people_and_models(examples: Sequence[Example], human: Sequence[str] = HUMAN) -> tuple[int, int]:
     """The number of replies by people, and by models; ignored systems count as neither."""
     kept = [example.system for example in examples if example.system not in LEFT_OUT]
     by_people = sum(system in human for system in kept)
     return by_people, len(kept) - by_people
 
 
-def _features(points: Reading) -> Floats:
+def _features(points: ExampleVectors) -> Floats:
     """The reply's vector, and its elementwise product with the context's. (examples, 2 * components)"""
     vectors = np.asarray(points.vectors, np.float64)
     replies = vectors[points.responses]

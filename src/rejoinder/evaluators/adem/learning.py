@@ -31,7 +31,7 @@ HELD_OUT, FEWEST_TO_HOLD_OUT = 0.15, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class AdemSetting:
     """Settings that are fixed before the matrices are learned."""
 
     components: int
@@ -47,22 +47,24 @@ class Bilinear:
     """M and N, and the constants alpha and beta."""
 
     matrices: Floats  # (sides, n, n)
-    scale: Scale
+    scale: PredictionScale
     means: tuple[float, ...] = ()
     """The mean of each term over the training replies; empty in folders that were saved before it was kept."""
 
-    def scores(self, compared: Compared) -> Scores:
+    def scores(self, compared: ComparedVectors) -> Scores:
         """The score of each reply."""
         return self.scale.scores(compared.products(self.matrices))
 
 
-def learned(compared: Compared, setting: Setting, *, tolerance: float = 1e-4) -> Bilinear:
+def learned(compared: ComparedVectors, setting: AdemSetting, *, tolerance: float = 1e-4) -> Bilinear:
     """The matrices with the least loss."""
     anchor, shifted, scale = anchored(compared.first(setting.components), setting.towards)
     return Bilinear(anchor + solve(shifted, _origin(scale, setting), setting.gamma, tolerance=tolerance), scale)
 
 
-def descended(compared: Compared, valid: Compared | None, setting: Setting, how: Descent, seed: int) -> Bilinear:
+def descended(
+    compared: ComparedVectors, valid: ComparedVectors | None, setting: AdemSetting, how: DescentSettings, seed: int
+) -> Bilinear:
     """The matrices by gradient descent, with early stopping on `valid`."""
     anchor, shifted, scale = anchored(compared.first(setting.components), setting.towards)
     if valid is not None:
@@ -74,21 +76,21 @@ def descended(compared: Compared, valid: Compared | None, setting: Setting, how:
     return Bilinear(anchor + found, scale)
 
 
-def anchored(compared: Compared, towards: str) -> tuple[Floats, Compared, Scale]:
+def anchored(compared: ComparedVectors, towards: str) -> tuple[Floats, ComparedVectors, PredictionScale]:
     """The matrices that M and N are drawn to (the anchor), the replies with residuals as targets, and the scale."""
-    scale, identity = Scale.of(compared), compared.identity()
+    scale, identity = PredictionScale.of(compared), compared.identity()
     if towards == "zero":
         return np.zeros_like(identity), compared, scale
     dots = [(side * compared.replies).sum(axis=1) for side in compared.sides]
     columns = np.stack([np.ones(len(compared)), *dots], axis=1)
     (level, *weights), *_ = np.linalg.lstsq(columns, compared.human, rcond=None)
     anchor = identity * (np.array(weights) * scale.beta)[:, None, None]
-    scale = Scale(-float(level) * scale.beta, scale.beta)
+    scale = PredictionScale(-float(level) * scale.beta, scale.beta)
     left = compared.human - Bilinear(anchor, scale).scores(compared)
     return anchor, replace(compared, human=left), scale
 
 
-def chosen(compared: Compared, groups: Ints, wanted: Sequence[Setting], seed: int) -> Setting:
+def chosen(compared: ComparedVectors, groups: Ints, wanted: Sequence[AdemSetting], seed: int) -> AdemSetting:
     """The setting with the least squared error on held-out folds; of equals, the first."""
     if len(wanted) == 1:
         return wanted[0]
@@ -99,19 +101,19 @@ def chosen(compared: Compared, groups: Ints, wanted: Sequence[Setting], seed: in
         for (components, towards), settings in _paths(wanted).items():
             part, tested = (compared.first(components).take(rows) for rows in (train, test))
             anchor, shifted, scale = anchored(part, towards)
-            found = path(shifted, _origin(scale, settings[0]), [setting.gamma for setting in settings])
+            found = solution_path(shifted, _origin(scale, settings[0]), [setting.gamma for setting in settings])
             for setting, matrices in zip(settings, found, strict=True):
                 off = Bilinear(anchor + matrices, scale).scores(tested) - tested.human
                 errors[setting] += float(off @ off)
     return min(errors, key=errors.__getitem__)
 
 
-def settings_of(components: int | None, gamma: float | None, towards: str | None, most: int) -> list[Setting]:
+def settings_of(components: int | None, gamma: float | None, towards: str | None, most: int) -> list[AdemSetting]:
     """Every combination of the values to try, with at most `most` components; one if all are given."""
     numbers = dict.fromkeys(min(number, most) for number in ((components,) if components else COMPONENTS))
     gammas = GAMMAS if gamma is None else (gamma,)
     return [
-        Setting(number, strength, goal)
+        AdemSetting(number, strength, goal)
         for number, goal, strength in product(numbers, (towards,) if towards else TOWARDS, gammas)
     ]
 
@@ -132,17 +134,17 @@ def _folds(groups: Ints, seed: int) -> Ints:
     return fold_of_groups(groups, FOLDS, [seed, 8], by_size=False)
 
 
-def _paths(wanted: Sequence[Setting]) -> dict[tuple[int, str], list[Setting]]:
+def _paths(wanted: Sequence[AdemSetting]) -> dict[tuple[int, str], list[AdemSetting]]:
     """Settings that differ in gamma only, grouped."""
-    paths: dict[tuple[int, str], list[Setting]] = {}
+    paths: dict[tuple[int, str], list[AdemSetting]] = {}
     for setting in wanted:
         paths.setdefault((setting.components, setting.towards), []).append(setting)
     return paths
 
 
-def _origin(scale: Scale, setting: Setting) -> Scale:
+def _origin(scale: PredictionScale, setting: AdemSetting) -> PredictionScale:
     """The scale of the residuals: the anchor has explained the mean."""
-    return scale if setting.towards == "zero" else Scale(0.0, scale.beta)
+    return scale if setting.towards == "zero" else PredictionScale(0.0, scale.beta)
 
 
 # Solvers for ADEM's matrices: exact, or gradient descent on mini-batches as in the paper.
@@ -164,8 +166,8 @@ _LEAST_RATE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
-    """The vectors of replies and of what they are compared with, and the human scores."""
+class ComparedVectors:
+    """The vectors of replies and of what they are compared with, and the ratings."""
 
     sides: Floats
     """The vectors of context and reference, or of one of them. (sides, replies, n)"""
@@ -176,11 +178,11 @@ class Compared:
     def __len__(self) -> int:
         return len(self.human)
 
-    def take(self, rows: Ints) -> Compared:
+    def take(self, rows: Ints) -> ComparedVectors:
         """A subset of the replies."""
-        return Compared(self.sides[:, rows], self.replies[rows], self.human[rows])
+        return ComparedVectors(self.sides[:, rows], self.replies[rows], self.human[rows])
 
-    def first(self, components: int) -> Compared:
+    def first(self, components: int) -> ComparedVectors:
         """The same with fewer coordinates."""
         return replace(self, sides=self.sides[:, :, :components], replies=self.replies[:, :components])
 
@@ -207,15 +209,15 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """The constants that bring the initial predictions to the scale of human scores."""
+class PredictionScale:
+    """The constants that bring the initial predictions to the scale of ratings."""
 
     alpha: float
     beta: float
 
     @classmethod
-    def of(cls, compared: Compared) -> Scale:
-        """With M = N = I the predictions then have the mean and standard deviation of the human scores."""
+    def of(cls, compared: ComparedVectors) -> PredictionScale:
+        """With M = N = I the predictions then have the mean and standard deviation of the ratings."""
         first = compared.products(compared.identity())
         spread, wanted = float(first.std()), float(compared.human.std())
         beta = spread / wanted if spread > 0 and wanted > 0 else 1.0
@@ -227,7 +229,7 @@ class Scale:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Descent:
+class DescentSettings:
     """Settings of gradient descent; learning rate and batch are those of Lowe et al. 2017 (appendix D)."""
 
     learning_rate: float = 0.01
@@ -238,19 +240,19 @@ class Descent:
     """Epochs without improvement after which the learning rate is cut to a third."""
 
 
-def objective(compared: Compared, matrices: Floats, scale: Scale, gamma: float) -> float:
+def objective(compared: ComparedVectors, matrices: Floats, scale: PredictionScale, gamma: float) -> float:
     """L(M, N)."""
     return squared_error(compared, matrices, scale) + gamma * float(np.abs(matrices).sum())
 
 
-def squared_error(compared: Compared, matrices: Floats, scale: Scale) -> float:
+def squared_error(compared: ComparedVectors, matrices: Floats, scale: PredictionScale) -> float:
     """The mean of (score - human)^2."""
     return float(((scale.scores(compared.products(matrices)) - compared.human) ** 2).mean())
 
 
 def solve(
-    compared: Compared,
-    scale: Scale,
+    compared: ComparedVectors,
+    scale: PredictionScale,
     gamma: float,
     *,
     start: Floats | None = None,
@@ -279,7 +281,9 @@ def solve(
     return matrices
 
 
-def path(compared: Compared, scale: Scale, gammas: Sequence[float], *, tolerance: float = 1e-3) -> list[Floats]:
+def solution_path(
+    compared: ComparedVectors, scale: PredictionScale, gammas: Sequence[float], *, tolerance: float = 1e-3
+) -> list[Floats]:
     """The matrices that minimise L for each gamma; each solution is the start of the next. Largest first is fastest."""
     found: list[Floats] = []
     steepness = _steepness(compared, scale)
@@ -290,13 +294,13 @@ def path(compared: Compared, scale: Scale, gammas: Sequence[float], *, tolerance
 
 
 def descend(
-    compared: Compared,
-    scale: Scale,
+    compared: ComparedVectors,
+    scale: PredictionScale,
     gamma: float,
-    how: Descent,
+    how: DescentSettings,
     seed: int,
     *,
-    valid: Compared | None = None,
+    valid: ComparedVectors | None = None,
     start: Floats | None = None,
     watch: Watch | None = None,
 ) -> Floats:
@@ -328,20 +332,22 @@ def descend(
     return best
 
 
-def _monitored(compared: Compared, valid: Compared | None, matrices: Floats, scale: Scale, gamma: float) -> float:
+def _monitored(
+    compared: ComparedVectors, valid: ComparedVectors | None, matrices: Floats, scale: PredictionScale, gamma: float
+) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         if valid is None or not len(valid):
             return objective(compared, matrices, scale, gamma)
         return squared_error(valid, matrices, scale)
 
 
-def _slope(compared: Compared, matrices: Floats, scale: Scale) -> Floats:
+def _slope(compared: ComparedVectors, matrices: Floats, scale: PredictionScale) -> Floats:
     """The gradient of the squared error."""
     off = scale.scores(compared.products(matrices)) - compared.human
     return compared.weighted(off * (2 / (len(compared) * scale.beta)))
 
 
-def _steepness(compared: Compared, scale: Scale) -> float:
+def _steepness(compared: ComparedVectors, scale: PredictionScale) -> float:
     """Slightly more than the largest eigenvalue of the squared error's Hessian, by power iteration."""
     direction = np.random.default_rng(0).normal(size=compared.identity().shape)
     largest = 0.0

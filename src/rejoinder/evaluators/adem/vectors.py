@@ -85,7 +85,7 @@ class VectorEvaluator(Evaluator):
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ExampleVectors:
     """The vectors of some examples; each different text is encoded once."""
 
     vectors: Vectors | Floats
@@ -102,7 +102,7 @@ class Reading:
     @classmethod
     def of(
         cls, examples: Sequence[Example], encoder: SentenceEncoder, *, context: bool = True, references: bool = True
-    ) -> Reading:
+    ) -> ExampleVectors:
         """Encode the replies and, if wanted, their contexts and references."""
         row_of: dict[tuple[str, ...], int] = {}
 
@@ -119,9 +119,9 @@ class Reading:
         contexts, responses, others = (np.array(rows, np.int64) for rows in (before, own, theirs))
         return cls(encoder.encode(texts), contexts, responses, others, owner)
 
-    def with_vectors(self, vectors: Floats) -> Reading:
+    def with_vectors(self, vectors: Floats) -> ExampleVectors:
         """The same examples with other vectors."""
-        return Reading(vectors, self.contexts, self.responses, self.references, self.owner)
+        return ExampleVectors(vectors, self.contexts, self.responses, self.references, self.owner)
 
     @property
     def starts(self) -> Ints:
@@ -150,7 +150,7 @@ def fits(example: Example, needs: frozenset[str]) -> bool:
     return bool(example.response.strip()) and all(any(map(str.strip, texts)) for texts in compared)
 
 
-def kind_of(encoder: SentenceEncoder) -> str:
+def encoder_kind(encoder: SentenceEncoder) -> str:
     """vhred, tweet2vec, pretrained, ...; stored vectors are of the kind of the encoder that computed them."""
     return encoder.signature.split("|")[0]
 
@@ -219,13 +219,13 @@ class Projection:
 
 
 @dataclass(frozen=True, eq=False)
-class Rated:
-    """Judged replies: the vectors of their texts, or the coordinates of these, and their human scores."""
+class RatedVectors:
+    """Judged replies: the vectors of their texts, or the coordinates of these, and their ratings."""
 
-    points: Reading
+    points: ExampleVectors
     human: Scores
     """From 1 to 5. (examples,)"""
 
-    def projected(self, projection: Projection) -> Rated:
+    def projected(self, projection: Projection) -> RatedVectors:
         """The same replies with coordinates in place of vectors."""
         return replace(self, points=self.points.with_vectors(projection.points(self.points.vectors)))

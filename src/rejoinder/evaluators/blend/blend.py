@@ -22,7 +22,7 @@ from rejoinder.evaluators.blend.columns import (
     SCORE,
     SPECIFICITY,
     SURFACE,
-    Labelled,
+    LabelledRows,
     MemberScores,
     RatedSet,
     form_columns,
@@ -34,12 +34,12 @@ from rejoinder.evaluators.blend.columns import (
 )
 from rejoinder.evaluators.blend.fitting import (
     HOLD_OUT,
-    KINDS,
-    BlendReport,
-    Models,
+    MODEL_KINDS,
+    BlendFigures,
+    BlendModels,
     Ridge,
     Trees,
-    choose,
+    choose_models,
     report_on,
 )
 from rejoinder.evaluators.blend.notes import BlendWatcher
@@ -67,10 +67,10 @@ _LOGISTIC = 1.702
 
 @dataclass(frozen=True, kw_only=True)
 class Blend(Evaluator):
-    """Human scores predicted from the scores of several members, by ridge regression, boosted trees or both."""
+    """Ratings predicted from the scores of several members, by ridge regression, boosted trees or both."""
 
     name: ClassVar[str] = "blend"
-    measures: ClassVar[str] = "several evaluators and metrics, weighed by human scores"
+    measures: ClassVar[str] = "the rating of a reply, predicted from several evaluators and metrics"
     citation: ClassVar[str] = "Wolpert 1992, Stacked Generalization"
     cannot_score: ClassVar[str] = "no member could score it"
     raw_range: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
@@ -81,14 +81,14 @@ class Blend(Evaluator):
     """A metric's name, which may have parameters, the name or folder of a trained evaluator, or a metric object."""
     surface: bool = True
     """Whether lengths, overlaps, punctuation, the rarity of words and the form of the reply are counted as well."""
-    models: tuple[str, ...] = KINDS
+    models: tuple[str, ...] = MODEL_KINDS
     """What may be fitted, `ridge` or `trees`; of several, cross-validation chooses one of them or their mean."""
     join: str = "ranks"
     """How ratings of several files become comparable: by `ranks` within a file, or as `z-scores`."""
     hold_out: str = "contexts"
     """What cross-validation holds out: `contexts`, or whole `sets`, for data unlike those that were rated."""
     dimension: tuple[str, ...] = ()
-    """Which human scores to learn; of several names the first that a file has."""
+    """Which ratings to learn; of several names the first that a file has."""
     preferences: tuple[str, ...] = ()
     """Files of preferences with replies (`response_a`, `response_b`), fitted together with the ratings."""
     title: str | None = None
@@ -97,10 +97,10 @@ class Blend(Evaluator):
     members_: tuple[Metric, ...] = field(init=False, repr=False, compare=False)
     columns_: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """The names of the columns that the models read."""
-    models_: Models = field(init=False, repr=False, compare=False)
+    models_: BlendModels = field(init=False, repr=False, compare=False)
     calibration_: Calibration | None = field(init=False, repr=False, compare=False)
     """From out-of-fold scores; None with too few contexts."""
-    report_: BlendReport = field(init=False, repr=False, compare=False)
+    report_: BlendFigures = field(init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
@@ -111,9 +111,9 @@ class Blend(Evaluator):
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:
             raise CallError(f"{self.name}: {repeated[0]} is given twice: expected each member once")
-        if not self.models or not set(self.models) <= set(KINDS):
+        if not self.models or not set(self.models) <= set(MODEL_KINDS):
             given = ", ".join(self.models) or "none"
-            raise CallError(f"{self.name}: models must be of {', '.join(KINDS)}, not {given}")
+            raise CallError(f"{self.name}: models must be of {', '.join(MODEL_KINDS)}, not {given}")
         check_choice(self, "join", ("ranks", "z-scores"))
         check_choice(self, "hold_out", HOLD_OUT)
 
@@ -142,8 +142,8 @@ class Blend(Evaluator):
         sets = rated_sets(data.judged, self.dimension)
         preferences = self._preference_sets
         rows = self._labelled(sets, data.run, preferences)
-        choice = choose(rows, self.models, self.hold_out, data.seed)
-        models = Models.fit(rows, choice.kinds, self.hold_out, data.seed)
+        choice = choose_models(rows, self.models, self.hold_out, data.seed)
+        models = BlendModels.fit(rows, choice.kinds, self.hold_out, data.seed)
         names = list(map(member_name, self.members))
         shown = [Path(each.name).name or "judged" for each in sets]
         return {
@@ -194,7 +194,7 @@ class Blend(Evaluator):
         for name in self.columns_:
             if name not in found:
                 raise CallError(f"{self.name}: no member gives the column {shortened(name)}: expected another folder")
-        scores = on_scale(self.models_.predict(np.stack([found[name] for name in self.columns_], axis=1)))
+        scores = standard_on_scale(self.models_.predict(np.stack([found[name] for name in self.columns_], axis=1)))
         selective = [place for place, member in enumerate(self.members_) if member.needs] or range(len(self.members_))
         own = [found[member_name(self.members[place])] for place in selective]
         scores[np.isnan(own).all(axis=0)] = np.nan
@@ -202,7 +202,7 @@ class Blend(Evaluator):
 
     def _labelled(
         self, sets: Sequence[RatedSet], run: TrainingRun, preferences: Sequence[PreferenceSet] = ()
-    ) -> Labelled:
+    ) -> LabelledRows:
         examples = [example for each in sets for example in each.examples]
         examples += [example for each in preferences for half in (each.first, each.second) for example in half]
         scores = MemberScores(examples, run.member_scores, quiet=run.quiet)
@@ -276,7 +276,7 @@ class Blend(Evaluator):
 
     def _arrays(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for kind in KINDS:
+        for kind in MODEL_KINDS:
             model: Ridge | Trees | None = getattr(self.models_, kind)
             if model is not None:
                 found |= {f"{kind}.{name}": array for name, array in model.arrays.items()}
@@ -286,7 +286,7 @@ class Blend(Evaluator):
         """Write the models as arrays, and members that have to be into folders of their own."""
         write_arrays(folder / ARRAYS, self._arrays())
         return {
-            "members": places_of(self.members, self.members_, folder),
+            "members": member_places(self.members, self.members_, folder),
             "columns": list(self.columns_),
             "report": self.report_.to_dict(),
         }
@@ -303,11 +303,11 @@ class Blend(Evaluator):
             "columns_": columns,
             "models_": _saved_models(folder / ARRAYS, len(columns)),
             "calibration_": None,  # config.json has it with the fit
-            "report_": BlendReport.from_dict(checked_member(plain, "report", dict, config)),
+            "report_": BlendFigures.from_dict(checked_member(plain, "report", dict, config)),
         }
 
 
-def _saved_models(path: Path, columns: int) -> Models:
+def _saved_models(path: Path, columns: int) -> BlendModels:
     """The models that `save_learned` wrote."""
     arrays = saved_arrays(path)
 
@@ -325,7 +325,7 @@ def _saved_models(path: Path, columns: int) -> Models:
         trees = Trees.of(part("trees", Trees.saved(columns, left.shape[-1] if left.ndim else 0)))
     if ridge is None and trees is None:
         raise DataError("holds no model: expected a ridge regression or trees", file=str(path))
-    return Models(ridge, trees)
+    return BlendModels(ridge, trees)
 
 
 def _counted(examples: Sequence[Example], *, form: bool = True) -> dict[str, Floats]:
@@ -344,16 +344,16 @@ def _title(member: str, column: str) -> str:
     return member if column == SCORE else f"{member}: {column}"
 
 
-def on_scale(predicted: Floats) -> Scores:
+def standard_on_scale(predicted: Floats) -> Scores:
     """Standard scores mapped to 1..5, in the same order."""
     scores: Scores = LOWEST + (HIGHEST - LOWEST) / (1 + np.exp(-np.clip(_LOGISTIC * predicted, -30, 30)))
     return scores
 
 
-def _calibration(rows: Labelled, held_out: Floats, seed: int) -> Calibration | None:
+def _calibration(rows: LabelledRows, held_out: Floats, seed: int) -> Calibration | None:
     """The map from out-of-fold scores to mean ratings on 1..5; None if it cannot be made."""
     try:
-        return Calibration.fit(on_scale(held_out), rows.human, rows.groups, seed=seed)
+        return Calibration.fit(standard_on_scale(held_out), rows.human, rows.groups, seed=seed)
     except CallError:  # too few contexts, or one score for all
         return None
 
@@ -392,7 +392,7 @@ def unversioned(member: Metric) -> str:
     return member.signature.rpartition("|v:")[0]
 
 
-def places_of(given: Sequence[str | Metric], members: Sequence[Metric], folder: Path) -> list[dict[str, Any]]:
+def member_places(given: Sequence[str | Metric], members: Sequence[Metric], folder: Path) -> list[dict[str, Any]]:
     """Where a saved blend finds its members: in the package, in a folder within its own, or by a metric's name.
 
     Members that have a pretrained model in common are written once, with the parameters of the others.
@@ -413,22 +413,22 @@ def places_of(given: Sequence[str | Metric], members: Sequence[Metric], folder: 
     return places
 
 
-def members_at(places: Sequence[object], home: Path) -> tuple[Metric, ...]:
-    """The members at places that `places_of` gave; a pretrained model that several have is loaded once."""
+def members_at(places: Sequence[object], folder: Path) -> tuple[Metric, ...]:
+    """The members at places that `member_places` gave; a pretrained model that several have is loaded once."""
     opened: dict[str, Metric] = {}
-    return tuple(_uncalibrated(_at_place(place, home, opened)) for place in places)
+    return tuple(_uncalibrated(_at_place(place, folder, opened)) for place in places)
 
 
-def _at_place(place: object, home: Path, opened: dict[str, Metric]) -> Metric:
-    file = str(home / CONFIG)
+def _at_place(place: object, folder: Path, opened: dict[str, Metric]) -> Metric:
+    file = str(folder / CONFIG)
     given = checked_object(place, file, FIELD)
     if "shipped" in given:
-        return _shipped_member(given, home)
+        return _shipped_member(given, folder)
     if "folder" not in given:
-        return saved_member(given, home)
+        return saved_member(given, folder)
     name = plain_name(given["folder"], file, FIELD)
     if name not in opened:
-        opened[name] = saved_member({"folder": name}, home)
+        opened[name] = saved_member({"folder": name}, folder)
     found = opened[name]
     if "parameters" not in given:
         return found
@@ -436,7 +436,7 @@ def _at_place(place: object, home: Path, opened: dict[str, Metric]) -> Metric:
         raise DataError(f"gives parameters for {name}, which has its own: expected none", file=file, field=FIELD)
     parameters = checked_object(given["parameters"], file, FIELD)
     try:
-        return found.with_parameters(parameters, home / name)
+        return found.with_parameters(parameters, folder / name)
     except CallError as error:
         raise DataError(str(error), file=file, field=FIELD) from error
 
@@ -450,8 +450,8 @@ def _shipped(given: str | Metric) -> tuple[str, dict[str, Any]] | None:
     return (name, parameters) if name in SHIPPED_FOLDERS else None
 
 
-def _shipped_member(place: Mapping[str, Any], home: Path) -> Metric:
-    file = str(home / CONFIG)
+def _shipped_member(place: Mapping[str, Any], folder: Path) -> Metric:
+    file = str(folder / CONFIG)
     given = checked_member(place, "shipped", str, file, FIELD)
     named = _shipped(given)
     if named is None:
@@ -460,7 +460,7 @@ def _shipped_member(place: Mapping[str, Any], home: Path) -> Metric:
     found: Metric = load_evaluator(shipped_folder(named[0]), named[1])
     if unversioned(_uncalibrated(found)) != checked_member(place, "signature", str, file, FIELD):
         raise CallError(
-            f"{home} was fitted with another version of {given}, which gave other scores: "
+            f"{folder} was fitted with another version of {given}, which gave other scores: "
             "expected the one that it was fitted with, or a new fit"
         )
     return found

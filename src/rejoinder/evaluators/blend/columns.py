@@ -30,7 +30,7 @@ from rejoinder.metrics.batch import Batch, encodable
 from rejoinder.progress import bar, moved_inside
 from rejoinder.stats.correlation import midranks
 from rejoinder.text.tokens import STOP_WORDS
-from rejoinder.text.words import Usage, shipped_usage, words_of
+from rejoinder.text.words import WordUsage, shipped_usage, words_of
 from rejoinder.types import Example, JudgedExample
 
 # The scores of a blend's members, computed once per reply.
@@ -57,12 +57,12 @@ def member_columns(member: Metric, batch: Batch) -> dict[str, Floats]:
     """
     if not (isinstance(member, Evaluator) and member.reads_beginning):
         return _columns(member, batch)
-    parts = batch.keep("parts of replies", lambda: Parts.of(batch))
+    parts = batch.keep("parts of replies", lambda: ReplyParts.of(batch))
     return {name: parts.mean(column) for name, column in _columns(member, parts.batch).items()}
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class ReplyParts:
     """The replies of a batch in parts of at most PART_WORDS words, of nearly equal length."""
 
     batch: Batch
@@ -72,7 +72,7 @@ class Parts:
     """(parts,)"""
 
     @classmethod
-    def of(cls, batch: Batch) -> Parts:
+    def of(cls, batch: Batch) -> ReplyParts:
         """The parts; a batch without long replies is its own."""
         texts = [_parts(example.response) for example in batch.examples]
         owner = np.repeat(np.arange(len(texts)), [len(each) for each in texts])
@@ -191,7 +191,7 @@ class RatedSet:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class LabelledRows:
     """Rows with columns, ratings and weights. (rows,) unless said otherwise"""
 
     columns: Floats
@@ -211,12 +211,12 @@ class Labelled:
     pairs: PairRows | None = None
     """Preferences, with the same columns."""
 
-    def rows(self, chosen: Bools) -> Labelled:
+    def rows(self, chosen: Bools) -> LabelledRows:
         """Some of the rows, and all pairs."""
         names = ("columns", "human", "target", "weights", "sets", "groups")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
-    def without(self, member: int) -> Labelled:
+    def without(self, member: int) -> LabelledRows:
         """Without the columns of a member."""
         kept = self.owner != member
         names = tuple(name for name, keep in zip(self.names, kept, strict=True) if keep)
@@ -255,18 +255,18 @@ def labelled_rows(
     owner: Sequence[int],
     join: str,
     preferences: Sequence[PreferenceSet] = (),
-) -> Labelled:
+) -> LabelledRows:
     """All rows of the sets, in their order; `columns` have one number per row, and then those of the preferences."""
     sizes = [len(each.human) for each in sets]
     rated = {name: column[: sum(sizes)] for name, column in columns.items()}
     compared = {name: column[sum(sizes) :] for name, column in columns.items()}
     weights = np.concatenate([np.full(size, sum(sizes) / (len(sizes) * size)) for size in sizes])
-    return Labelled(
+    return LabelledRows(
         np.stack(list(rated.values()), axis=1),
         tuple(columns),
         np.array(owner),
         np.concatenate([each.human for each in sets]),
-        np.concatenate([joined(each.human, join) for each in sets]),
+        np.concatenate([joined_ratings(each.human, join) for each in sets]),
         weights,
         np.repeat(np.arange(len(sets)), sizes),
         context_groups([example for each in sets for example in each.examples]),
@@ -274,7 +274,7 @@ def labelled_rows(
     )
 
 
-def joined(human: Floats, join: str) -> Floats:
+def joined_ratings(human: Floats, join: str) -> Floats:
     """Ratings of one set with mean 0 and deviation 1: by their ranks, or as they are (`z-scores`)."""
     values = midranks(human) if join == "ranks" else human
     standard: Floats = (values - values.mean()) / values.std()
@@ -359,7 +359,7 @@ def specificity_columns(examples: Sequence[Example]) -> Floats:
     return np.array(rows, np.float64).reshape(len(examples), len(SPECIFICITY))
 
 
-def _specificity_row(example: Example, usage: Usage) -> list[float]:
+def _specificity_row(example: Example, usage: WordUsage) -> list[float]:
     words = words_of(example.response)[:_MOST_WORDS]
     known = {word: usage.information(word) for word in words}
     last = set(words_of(example.context[-1])) if example.context else set()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Floats, Ints
 from rejoinder.errors import NeedsError
-from rejoinder.evaluators.blend.columns import LENGTH, Labelled
+from rejoinder.evaluators.blend.columns import LENGTH, LabelledRows
 from rejoinder.evaluators.blend.pairs import PairRows
 from rejoinder.folders.array_schema import Array
 from rejoinder.folders.sources import require_extra
@@ -269,20 +269,20 @@ class Trees:
 # the choice for each fold is made on the other folds: no figure was maximised on the rows that it is measured on.
 
 
-KINDS = ("ridge", "trees")
+MODEL_KINDS = ("ridge", "trees")
 HOLD_OUT = ("contexts", "sets")
 _FOLDS = 5
 
 
 @dataclass(frozen=True)
-class Models:
+class BlendModels:
     """Fitted models; a prediction is the mean of theirs."""
 
     ridge: Ridge | None = None
     trees: Trees | None = None
 
     @classmethod
-    def fit(cls, data: Labelled, kinds: Sequence[str], hold_out: str, seed: int) -> Models:
+    def fit(cls, data: LabelledRows, kinds: Sequence[str], hold_out: str, seed: int) -> BlendModels:
         """Models of these kinds, fitted on all rows."""
         ridge = trees = None
         if "ridge" in kinds:
@@ -293,13 +293,13 @@ class Models:
         return cls(ridge, trees)
 
     def predict(self, columns: Floats) -> Floats:
-        """One prediction per row, in standard deviations of human scores."""
+        """One prediction per row, in standard deviations of ratings."""
         mean: Floats = np.mean([model.predict(columns) for model in (self.ridge, self.trees) if model], axis=0)
         return mean
 
 
 @dataclass(frozen=True)
-class Choice:
+class ModelChoice:
     """The kinds of model that agree best with people, and predictions that no fold had a part in."""
 
     kinds: tuple[str, ...]
@@ -309,7 +309,7 @@ class Choice:
     """Out-of-fold predictions of the kinds that were chosen on all folds. (rows,)"""
 
 
-def folds_of(data: Labelled, hold_out: str, seed: int) -> Ints:
+def folds_of(data: LabelledRows, hold_out: str, seed: int) -> Ints:
     """The fold of each row. With one set, or two, whole sets cannot be held out of the inner choice."""
     _, sets = np.unique(data.sets, return_inverse=True)
     if hold_out == "sets" and sets.max() >= 1:
@@ -317,7 +317,7 @@ def folds_of(data: Labelled, hold_out: str, seed: int) -> Ints:
     return fold_of_groups(data.groups, min(_FOLDS, len(np.unique(data.groups))), seed)
 
 
-def choose(data: Labelled, kinds: Sequence[str], hold_out: str, seed: int) -> Choice:
+def choose_models(data: LabelledRows, kinds: Sequence[str], hold_out: str, seed: int) -> ModelChoice:
     """Fit on all folds but one, in turn, and choose between the kinds and their mean."""
     if hold_out == "sets" and len(np.unique(data.sets)) < 3:
         raise NeedsError("holding out whole sets needs at least three judged sets")
@@ -332,19 +332,19 @@ def choose(data: Labelled, kinds: Sequence[str], hold_out: str, seed: int) -> Ch
         here, others = folds == fold, folds != fold
         held_out[here] = columns[_best(columns, data.rows(others), others)][here]
     best = _best(columns, data, np.ones(len(folds), np.bool_))
-    return Choice(best, held_out, columns[best])
+    return ModelChoice(best, held_out, columns[best])
 
 
-def held_out_predictions(data: Labelled, kinds: tuple[str, ...], hold_out: str, seed: int) -> Floats:
+def held_out_predictions(data: LabelledRows, kinds: tuple[str, ...], hold_out: str, seed: int) -> Floats:
     """For each row the prediction of models that were fitted without its fold. (rows,)"""
     folds, predicted = folds_of(data, hold_out, seed), np.empty(len(data.human))
     for fold in np.unique(folds):
-        models = Models.fit(data.rows(folds != fold), kinds, hold_out, seed)
+        models = BlendModels.fit(data.rows(folds != fold), kinds, hold_out, seed)
         predicted[folds == fold] = models.predict(data.columns[folds == fold])
     return predicted
 
 
-def _best(columns: dict[tuple[str, ...], Floats], data: Labelled, rows: Bools) -> tuple[str, ...]:
+def _best(columns: dict[tuple[str, ...], Floats], data: LabelledRows, rows: Bools) -> tuple[str, ...]:
     return max(columns, key=lambda each: mean_agreement(columns[each][rows], data.human, data.sets))
 
 
@@ -433,7 +433,7 @@ class PairLine:
 
 
 @dataclass(frozen=True)
-class BlendReport:
+class BlendFigures:
     """Everything that is known about the fit."""
 
     kinds: tuple[str, ...]
@@ -452,7 +452,7 @@ class BlendReport:
         return plain
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> BlendReport:
+    def from_dict(cls, plain: Mapping[str, Any]) -> BlendFigures:
         """From plain values."""
         sets = [
             SetLine(**{**line, "blend": Interval(**line["blend"]), "gain": Interval(**line["gain"])})
@@ -516,16 +516,16 @@ class BlendReport:
 
 
 def report_on(
-    data: Labelled,
-    choice: Choice,
-    models: Models,
+    data: LabelledRows,
+    choice: ModelChoice,
+    models: BlendModels,
     members: Sequence[str],
     sets: Sequence[str],
     pairs: Sequence[str] = (),
     *,
     hold_out: str,
     seed: int,
-) -> BlendReport:
+) -> BlendFigures:
     """The report on a fit."""
     alone = {place: name for place, name in enumerate(data.names) if name in members}
     lines = [
@@ -548,12 +548,12 @@ def report_on(
                 _rising(models, data.columns, column),
             )
         )
-    return BlendReport(
+    return BlendFigures(
         choice.kinds, hold_out, tuple(lines), tuple(contributions), _pair_lines(data, choice, pairs, seed)
     )
 
 
-def _pair_lines(data: Labelled, choice: Choice, names: Sequence[str], seed: int) -> tuple[PairLine, ...]:
+def _pair_lines(data: LabelledRows, choice: ModelChoice, names: Sequence[str], seed: int) -> tuple[PairLine, ...]:
     """How often the pairs of each file are in order, predicted by fits without their contexts."""
     if data.pairs is None:
         return ()
@@ -571,19 +571,19 @@ def _pair_lines(data: Labelled, choice: Choice, names: Sequence[str], seed: int)
     return tuple(lines)
 
 
-def held_out_pairs(data: Labelled, pairs: PairRows, kinds: tuple[str, ...], seed: int) -> Floats:
+def held_out_pairs(data: LabelledRows, pairs: PairRows, kinds: tuple[str, ...], seed: int) -> Floats:
     """For each pair whether models fitted without its context put it in order; NaN where people preferred neither."""
     right = np.empty(len(pairs.sets))
     folds = fold_of_groups(pairs.groups, min(_FOLDS, len(np.unique(pairs.groups))), seed)
     for fold in np.unique(folds):
         held = folds == fold
-        models = Models.fit(replace(data, pairs=pairs.rows(~held)), kinds, "contexts", seed)
+        models = BlendModels.fit(replace(data, pairs=pairs.rows(~held)), kinds, "contexts", seed)
         part = pairs.rows(held)
         right[held] = part.in_order(models.predict(part.first), models.predict(part.second))
     return right
 
 
-def _line(name: str, data: Labelled, held_out: Floats, alone: Mapping[int, str]) -> SetLine:
+def _line(name: str, data: LabelledRows, held_out: Floats, alone: Mapping[int, str]) -> SetLine:
     agreements = {place: mean_agreement(_filled(data.columns[:, place]), data.human, data.sets) for place in alone}
     best = max(agreements, key=lambda place: np.nan_to_num(agreements[place], nan=-1.0))
     blend, gain = compared(_filled(data.columns[:, best]), held_out, data.human, data.sets, data.groups)
@@ -595,7 +595,7 @@ def _filled(column: Floats) -> Floats:
     return np.where(np.isnan(column), np.nanmean(column) if not np.isnan(column).all() else 0.0, column)
 
 
-def _rising(models: Models, columns: Floats, place: int) -> float:
+def _rising(models: BlendModels, columns: Floats, place: int) -> float:
     """The share of rows whose prediction does not fall when one column rises."""
     if np.isnan(columns[:, place]).all():
         return 1.0

@@ -13,6 +13,6 @@ onnx         a model in ONNX Runtime, without torch
 onnx_export  A trained model for ONNX Runtime, in full precision, in int8, or both
 replay       replies from dialogues with the scores that the model gives them, trained on so that it keeps what it
              knows
-stages       the stages of training: ranking true replies above others, human scores, and scores of a teacher
+stages       the stages of training: ranking true replies above others, ratings, and scores of a teacher
 training     the model to start from, and the stages in order
 """

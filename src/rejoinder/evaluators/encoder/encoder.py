@@ -17,11 +17,11 @@ from rejoinder._version import __version__
 from rejoinder.data.contexts import TrainedContexts
 from rejoinder.data.dialogues import pair_of
 from rejoinder.errors import CallError, DataError, NeedsError, UnknownNameError
-from rejoinder.evaluators.base import Evaluator, Fit
+from rejoinder.evaluators.base import Evaluator, EvaluatorFit
 from rejoinder.evaluators.bounds import Bounds
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST, OVERFLOW
 from rejoinder.evaluators.encoder.heads import HeadData, column_names, heads_of
-from rejoinder.evaluators.encoder.model import POOLINGS, PRESETS, Model, OneHead, Settings
+from rejoinder.evaluators.encoder.model import POOLINGS, PRESETS, EncoderModel, EncoderSettings, OneHead
 from rejoinder.evaluators.encoder.onnx import OnnxModel
 from rejoinder.evaluators.encoder.reading import FEATURES, MOST_REPLY, MOST_TURNS
 from rejoinder.evaluators.familiarity import Familiarity
@@ -45,7 +45,7 @@ SHIPPED_NETWORK = ("default", NETWORK)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Encoder(Evaluator):
-    """4 * sigmoid(MLP(encoder([context; response]))) + 1, trained on dialogues and then on human scores."""
+    """4 * sigmoid(MLP(encoder([context; response]))) + 1, trained on dialogues and then on ratings."""
 
     name: ClassVar[str] = "encoder"
     measures: ClassVar[str] = "how well a reply fits its context, by a trained neural network"
@@ -74,11 +74,11 @@ class Encoder(Evaluator):
     steps: int | None = None
     """Steps of ranking at most, in place of the preset's; 0 leaves it out."""
     label_steps: int | None = None
-    """Steps on human scores at most, in place of the preset's."""
+    """Steps on ratings at most, in place of the preset's."""
     replay: int | None = None
-    """Number of contexts of the dialogues whose replies should keep their scores while human scores are learned."""
+    """Number of contexts of the dialogues whose replies should keep their scores while ratings are learned."""
     label_share: float | None = None
-    """How much of the weight change by training on human scores is kept, from 0 to 1; by default all of it."""
+    """How much of the weight change by training on ratings is kept, from 0 to 1; by default all of it."""
     heads: tuple[str, ...] = ()
     """What further outputs learn, each from a file: `consistent(loss=pairs, data=FILE, share=0.3)`."""
     head_steps: int | None = None
@@ -86,11 +86,11 @@ class Encoder(Evaluator):
     whole_replies: bool = False
     """Whether replies are read in parts of `max_response` tokens, up to 512, and as text without Markdown."""
     dimension: str | None = None
-    """Which human scores to learn; may be left out where there is one, or one called overall."""
+    """Which ratings to learn; may be left out where there is one, or one called overall."""
     scale: tuple[float, float] | None = None
     """The lowest and highest score that people could give; by default, the lowest and highest that they gave."""
 
-    model_: Model = dataclasses.field(init=False, repr=False, compare=False)
+    model_: EncoderModel = dataclasses.field(init=False, repr=False, compare=False)
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
@@ -190,7 +190,7 @@ class Encoder(Evaluator):
         pairs = [pair_of(example) for example in (batch.examples[row] for row in rows)]
         model = self.model_
 
-        def read() -> tuple[Model, NDArray[np.float64]]:
+        def read() -> tuple[EncoderModel, NDArray[np.float64]]:
             found = np.full((len(batch), len(model.columns)), self.raw_range[0])
             if pairs:
                 found[rows] = model.read(pairs)
@@ -200,8 +200,8 @@ class Encoder(Evaluator):
 
     def inherited_contexts(self) -> TrainedContexts:
         """The contexts of the trained evaluator that this one started from, if any."""
-        home = self.saved_start
-        found = TrainedContexts() if home is None else type(self).load(home).trained_contexts
+        folder = self.saved_start
+        found = TrainedContexts() if folder is None else type(self).load(folder).trained_contexts
         for each in self.head_data:
             found |= each.contexts
         return found
@@ -214,13 +214,15 @@ class Encoder(Evaluator):
     @property
     def saved_start(self) -> Path | None:
         """The folder of the Encoder that training starts from; None where it starts from a pretrained encoder."""
-        home = shipped_folder(NETWORK) if self.encoder in SHIPPED_NETWORK else Path(self.encoder)
-        if not _is_saved_evaluator(home):
+        folder = shipped_folder(NETWORK) if self.encoder in SHIPPED_NETWORK else Path(self.encoder)
+        if not _is_saved_evaluator(folder):
             return None
-        can_be_widened = (home / WEIGHTS["int8"]).is_file() and (home / ENCODER).is_file()
-        if not (home / WEIGHTS["torch"]).is_file() and not can_be_widened:
-            raise CallError(f"{home} was exported without {WEIGHTS['torch']}: it scores, but cannot be trained further")
-        return home
+        can_be_widened = (folder / WEIGHTS["int8"]).is_file() and (folder / ENCODER).is_file()
+        if not (folder / WEIGHTS["torch"]).is_file() and not can_be_widened:
+            raise CallError(
+                f"{folder} was exported without {WEIGHTS['torch']}: it scores, but cannot be trained further"
+            )
+        return folder
 
     @property
     def signature(self) -> str:
@@ -239,7 +241,7 @@ class Encoder(Evaluator):
         """The folder's model: with int8 weights if it has them, else full-precision ONNX, else torch."""
         for precision in ("int8", "fp32", "torch"):
             if (folder / WEIGHTS[precision]).is_file():
-                return {"model_": _load_model(folder, Settings.of(plain, folder), precision)}
+                return {"model_": _load_model(folder, EncoderSettings.of(plain, folder), precision)}
         raise DataError(f"holds no weights: expected one of {', '.join(WEIGHTS.values())}", file=str(folder))
 
     @classmethod
@@ -268,24 +270,26 @@ class Encoder(Evaluator):
             raise CallError(
                 "the evaluator is exported already: expected one just trained, or loaded with precision='torch'"
             )
-        from rejoinder.evaluators.encoder.onnx_export import Exported
+        from rejoinder.evaluators.encoder.onnx_export import ExportedModel
 
         exported = self.clone()
-        exported._remember({"model_": Exported.of(self.model_, quantise=quantise, trainable=trainable)}, fit)
+        exported._remember({"model_": ExportedModel.of(self.model_, quantise=quantise, trainable=trainable)}, fit)
         exported.save(folder)
 
-    def with_model(self, model: Model, data: TrainingData) -> Self:
+    def with_model(self, model: EncoderModel, data: TrainingData) -> Self:
         """The same evaluator, fitted with a model that was trained by other means than `fit` on these data."""
         counts = (len(data.dialogues), len(data.judged) + len(data.valid))
         contexts = data.contexts | self.inherited_contexts()
         familiarity = Familiarity.of(data)
         bounds = Bounds.of(data, familiarity)
-        fit = Fit(data.seed, data.digest, *counts, __version__, contexts, familiarity=familiarity, bounds=bounds)
+        fit = EvaluatorFit(
+            data.seed, data.digest, *counts, __version__, contexts, familiarity=familiarity, bounds=bounds
+        )
         self._remember({"model_": model}, fit)
         return self
 
 
-def _load_model(folder: Path, settings: Settings, precision: str) -> Model:
+def _load_model(folder: Path, settings: EncoderSettings, precision: str) -> EncoderModel:
     if precision != "torch":
         return OnnxModel.load(folder, settings, precision)
     require_extra("train", "a model that was not exported to ONNX")
@@ -294,9 +298,9 @@ def _load_model(folder: Path, settings: Settings, precision: str) -> Model:
     return TorchModel.load(folder, settings)
 
 
-def _is_saved_evaluator(home: Path) -> bool:
+def _is_saved_evaluator(folder: Path) -> bool:
     """Whether config.json is that of a saved Encoder; a pretrained encoder has a config.json of another kind."""
     try:
-        return bool((home / CONFIG).is_file() and read_config(home)["name"] == Encoder.name)
+        return bool((folder / CONFIG).is_file() and read_config(folder)["name"] == Encoder.name)
     except DataError:
         return False

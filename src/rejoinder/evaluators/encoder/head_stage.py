@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from rejoinder.arrays import Floats, Ints
 from rejoinder.data.contexts import context_groups
-from rejoinder.data.dialogues import Pair
-from rejoinder.evaluators.encoder.heads import OWN_SCORE, HeadData, Row
-from rejoinder.evaluators.encoder.networks import BranchEncoder, Reading
-from rejoinder.evaluators.encoder.reading import ContextIds, Ids, padded_rows
+from rejoinder.data.dialogues import ReplyInContext
+from rejoinder.evaluators.encoder.heads import OWN_SCORE, HeadData, HeadRow
+from rejoinder.evaluators.encoder.networks import BranchEncoder, NetworkOutput
+from rejoinder.evaluators.encoder.reading import ContextIds, TokenIds, padded_rows
 from rejoinder.evaluators.encoder.stages import AllReplies
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.learning.data import buckets, held_out
@@ -147,7 +147,7 @@ class HeadsStage:
             owners.append([number for number, parts in enumerate(replies) for _ in parts])
         arrays = self.model.on_device(padded_rows(made, pad))
         most = torch.arange(max(map(len, owners)), device=arrays["input_ids"].device)
-        reading = Reading(*forward(**arrays, replies=most))
+        reading = NetworkOutput(*forward(**arrays, replies=most))
         names = self.model.settings.heads
         for place, (row, owner) in enumerate(zip(rows, owners, strict=True)):
             task, given = self._rows[row]
@@ -161,7 +161,7 @@ class HeadsStage:
             yield mine
 
     @cached_property
-    def _rows(self) -> list[tuple[int, Row]]:
+    def _rows(self) -> list[tuple[int, HeadRow]]:
         """Every row of every file, with the number of the file."""
         return [(task, row) for task, each in enumerate(self.tasks) for row in each.rows]
 
@@ -206,11 +206,11 @@ class HeadsStage:
         return [int(count) for count in np.diff([0, *bounds])]
 
     @cached_property
-    def _texts(self) -> list[tuple[ContextIds, list[list[Ids]]]]:
+    def _texts(self) -> list[tuple[ContextIds, list[list[TokenIds]]]]:
         """The token ids of each row: its context, and of each reply one or more parts."""
         tokeniser, brancher = self.model.tokeniser, self.model.tokeniser.brancher
         contexts = brancher.contexts([[writable(turn) for turn in row.context] for _, row in self._rows])
-        pairs = [Pair(row.context, (), reply) for _, row in self._rows for reply in row.replies]
+        pairs = [ReplyInContext(row.context, (), reply) for _, row in self._rows for reply in row.replies]
         parts = [each[:PARTS_LEARNED] for each in tokeniser.parts(pairs)]
         ids = iter(brancher.replies([writable(text) for each in parts for text in each]))
         replies = iter([[next(ids) for _ in each] for each in parts])

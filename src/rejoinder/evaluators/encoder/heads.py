@@ -81,7 +81,7 @@ def column_names(heads: Iterable[Head]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(head.name for head in heads if head.name != OWN_SCORE))
 
 
-class Row(NamedTuple):
+class HeadRow(NamedTuple):
     """Replies to one context, which are read together."""
 
     context: tuple[str, ...]
@@ -95,7 +95,7 @@ class HeadData:
     """What a head learns from one file."""
 
     head: Head
-    rows: tuple[Row, ...]
+    rows: tuple[HeadRow, ...]
     examples: tuple[Example, ...]
     """All replies, of which the contexts count as trained on."""
 
@@ -126,7 +126,7 @@ class HeadData:
         return TrainedContexts.of(self.examples)
 
 
-def _rows(head: Head, examples: Sequence[Example], means: Sequence[float]) -> Iterator[Row]:
+def _rows(head: Head, examples: Sequence[Example], means: Sequence[float]) -> Iterator[HeadRow]:
     """Replies to the same context together, at most MOST_REPLIES in a row."""
     ranked = head.loss == "ranking"
     if not ranked and not all(0 <= mean <= 1 for mean in means):
@@ -143,10 +143,10 @@ def _rows(head: Head, examples: Sequence[Example], means: Sequence[float]) -> It
         for start in range(0, len(rated), MOST_REPLIES):
             replies, wanted = zip(*rated[start : start + MOST_REPLIES], strict=True)
             if not ranked or len(set(wanted)) > 1:
-                yield Row(context, replies, wanted)
+                yield HeadRow(context, replies, wanted)
 
 
-def _pairs(head: Head, preferences: Iterable[Preference]) -> tuple[list[Example], list[Row]]:
+def _pairs(head: Head, preferences: Iterable[Preference]) -> tuple[list[Example], list[HeadRow]]:
     """One row per pair of replies; that several people judged a pair is one row with the mean of what they said."""
     said: dict[tuple[tuple[str, ...], tuple[str, str]], list[float]] = {}
     examples = []
@@ -160,5 +160,5 @@ def _pairs(head: Head, preferences: Iterable[Preference]) -> tuple[list[Example]
     for (context, replies), votes in said.items():
         first = float(np.mean(votes))
         if first != TIE:
-            rows.append(Row(context, replies, (first, 1 - first)))
+            rows.append(HeadRow(context, replies, (first, 1 - first)))
     return examples, rows

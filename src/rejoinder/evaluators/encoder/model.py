@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.data.negatives import NegativeMixture
 from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.encoder.reading import PairTokeniser
@@ -30,7 +30,7 @@ from rejoinder.learning.schedules import Schedule
 POOLINGS = ("match", "mean", "cls")
 
 
-class Model(Protocol):
+class EncoderModel(Protocol):
     """Something that scores pairs and can be saved."""
 
     @property
@@ -38,7 +38,7 @@ class Model(Protocol):
         """Which weights it has: torch, fp32 or int8."""
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> EncoderSettings:
         """How its input is made."""
 
     @property
@@ -49,10 +49,10 @@ class Model(Protocol):
     def columns(self) -> tuple[str, ...]:
         """What `read` gives for each pair: the score first."""
 
-    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """One score per pair, from 1 to 5."""
 
-    def read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """The score of each pair and what else the network computes, from one pass. (pairs, columns)"""
 
     def save(self, folder: Path) -> None:
@@ -60,7 +60,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class EncoderSettings:
     """How pairs become the model's input."""
 
     max_length: int
@@ -82,7 +82,7 @@ class Settings:
     """Whether long replies are read in parts, without Markdown."""
 
     @classmethod
-    def of(cls, plain: Mapping[str, Any], folder: Path) -> Settings:
+    def of(cls, plain: Mapping[str, Any], folder: Path) -> EncoderSettings:
         """From what config.json holds."""
         file = str(folder / CONFIG)
         made = record(cls, plain, file, "learned")
@@ -117,7 +117,7 @@ class Settings:
 class OneHead:
     """A model whose score is one of its heads, from 0 to 1."""
 
-    model: Model
+    model: EncoderModel
     head: str
 
     @property
@@ -126,7 +126,7 @@ class OneHead:
         return f"{self.model.precision}|head:{self.head}"
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> EncoderSettings:
         """Those of the model."""
         return self.model.settings
 
@@ -140,11 +140,11 @@ class OneHead:
         """The score alone."""
         return ("score",)
 
-    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """What the head gives each pair."""
         return self.model.read(pairs)[:, self.model.columns.index(self.head)]
 
-    def read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """The same. (pairs, 1)"""
         return self.score(pairs)[:, None]
 
@@ -157,7 +157,7 @@ class OneHead:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class EncoderPreset:
     """The schedule of each stage, the pooling, and the negatives of ranking."""
 
     ranking: Schedule
@@ -187,10 +187,10 @@ DISTILLATION = Schedule(learning_rate=1e-4, batch=4, epochs=3, validate_every=25
 """For the student of a distillation; a batch is four contexts, each with all its replies."""
 
 
-PRESETS: Mapping[str, Preset] = MappingProxyType(
+PRESETS: Mapping[str, EncoderPreset] = MappingProxyType(
     {
         # For a small encoder on a few cores: a few hours at most.
-        "cpu": Preset(
+        "cpu": EncoderPreset(
             ranking=Schedule(learning_rate=5e-5, batch=16, epochs=3, most_steps=4000, validate_every=250, **_LIGHT),
             regression=Schedule(learning_rate=3e-5, batch=16, epochs=10, **_LIGHT),
             in_batch=_IN_BATCH,
@@ -200,7 +200,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         ),
         # Zhao et al. 2020, Table 6 and appendix B; its negatives are random utterances (section 2). The paper gives
         # neither margin nor pooling, nor which weights are kept: these are ours. It has no in-batch ranking.
-        "paper": Preset(
+        "paper": EncoderPreset(
             ranking=Schedule(learning_rate=3e-6, batch=3, epochs=2, decay="plateau", fused=True),
             regression=Schedule(learning_rate=3e-6, batch=3, epochs=50, decay="plateau", fused=True),
             in_batch=_IN_BATCH,

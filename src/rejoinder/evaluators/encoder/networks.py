@@ -102,7 +102,7 @@ _FAMILIES = {"bert", "electra", "roberta", "xlm-roberta", "camembert", "mpnet", 
 """Encoders known to accept position ids, and a mask of which tokens attend to which."""
 
 
-class Reading(NamedTuple):
+class NetworkOutput(NamedTuple):
     """What the network computes for rows."""
 
     logits: Tensor
@@ -183,7 +183,9 @@ class BranchEncoder(nn.Module):
         logits = self.read(input_ids, positions, parts, torch.zeros_like(parts), first).logits.squeeze(1)
         return on_scale(logits)
 
-    def read(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor) -> Reading:
+    def read(
+        self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor
+    ) -> NetworkOutput:
         """All that is computed for rows; `replies` are the numbers of the replies wanted.
 
         (rows, tokens) each, (replies,)
@@ -209,7 +211,7 @@ class BranchEncoder(nn.Module):
             attended = self.heads.weights(vectors, owned & (parts == AFTER).unsqueeze(1)) @ vectors
             last = (last_turn * after, (last_turn - after).abs())
             columns = self.heads(torch.cat([wide, after, attended, *last, alone, levelled], dim=-1))
-        return Reading(logits, features, unit_context.squeeze(1), unit_last.squeeze(1), unit_alone, columns)
+        return NetworkOutput(logits, features, unit_context.squeeze(1), unit_last.squeeze(1), unit_alone, columns)
 
     @torch.no_grad()
     def standardise(self, features: Tensor) -> None:

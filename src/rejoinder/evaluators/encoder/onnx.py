@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
-from rejoinder.data.dialogues import Pair, read_text
+from rejoinder.data.dialogues import ReplyInContext, read_text
 from rejoinder.data.opening import unreadable
 from rejoinder.errors import DataError
 from rejoinder.evaluators.calibration import LOWEST
-from rejoinder.evaluators.encoder.model import Settings
+from rejoinder.evaluators.encoder.model import EncoderSettings
 from rejoinder.evaluators.encoder.reading import FEATURES, PairTokeniser, shared_scores
 from rejoinder.folders.foreign import first_line, onnx_session
 from rejoinder.folders.onnx_file import check_onnx
@@ -36,14 +36,14 @@ class OnnxModel:
     """Scores pairs with ONNX Runtime on all cores."""
 
     precision: str
-    settings: Settings
+    settings: EncoderSettings
     tokeniser: PairTokeniser
     weights: bytes = field(repr=False)
     file: str = "the exported model"
     """Where the weights were read, for messages."""
 
     @classmethod
-    def load(cls, folder: Path, settings: Settings, precision: str) -> OnnxModel:
+    def load(cls, folder: Path, settings: EncoderSettings, precision: str) -> OnnxModel:
         """The model of a folder, with weights of this precision, which are checked."""
         path = folder / WEIGHTS[precision]
         try:
@@ -99,7 +99,7 @@ class OnnxModel:
         features = FEATURES if self.has_features or self.settings.heads else ()
         return ("score", *features, *self.settings.heads)
 
-    def read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """The score of each pair and what else the network computes, from one pass; NaN where its numbers overflow.
 
         (pairs, columns)
@@ -109,11 +109,11 @@ class OnnxModel:
         found[~np.isfinite(found).all(axis=1)] = np.nan
         return found
 
-    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """One score per pair, in order; NaN where the network's numbers overflow."""
         return self.read(pairs)[:, 0].copy()
 
-    def _read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def _read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """Rows of similar length run together. (pairs, columns)"""
         width = len(self.columns)
         if width == 1:
@@ -130,7 +130,7 @@ class OnnxModel:
         found = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, run, threads=True)
         return found.reshape(len(pairs), width)
 
-    def _score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def _score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         names = {taken.name for taken in self.session.get_inputs()}  # makes the session, before the threads begin
         if self.settings.towers:
             brancher = self.tokeniser.brancher

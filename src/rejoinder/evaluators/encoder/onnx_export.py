@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rejoinder.data.dialogues import Pair
+from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.errors import CallError
-from rejoinder.evaluators.encoder.model import Model, Settings
+from rejoinder.evaluators.encoder.model import EncoderModel, EncoderSettings
 from rejoinder.evaluators.encoder.networks import AllColumns, BranchEncoder, SharedContexts
 from rejoinder.evaluators.encoder.onnx import ALL_COLUMNS, OnnxModel
 from rejoinder.evaluators.encoder.reading import PairTokeniser, padded_rows
@@ -29,13 +29,13 @@ from rejoinder.folders.sources import require_extra
 
 
 @dataclass(frozen=True, eq=False)
-class Exported:
+class ExportedModel:
     """One model in several precisions; the last is the one that is loaded again."""
 
-    forms: Sequence[Model]
+    forms: Sequence[EncoderModel]
 
     @classmethod
-    def of(cls, model: Model, *, quantise: bool, trainable: bool) -> Exported:
+    def of(cls, model: EncoderModel, *, quantise: bool, trainable: bool) -> ExportedModel:
         """All forms of a model in torch."""
         if not isinstance(model, TorchModel):
             raise CallError(f"{type(model).__name__} cannot be exported: expected a model in torch")
@@ -48,7 +48,7 @@ class Exported:
         return self.forms[-1].precision
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> EncoderSettings:
         """The same for all forms."""
         return self.forms[-1].settings
 
@@ -62,11 +62,11 @@ class Exported:
         """What the weights that are loaded again give."""
         return self.forms[-1].columns
 
-    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """The scores by the weights that are loaded again."""
         return self.forms[-1].score(pairs)
 
-    def read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """The columns by the same weights."""
         return self.forms[-1].read(pairs)
 
@@ -105,7 +105,7 @@ def _traced(model: TorchModel) -> tuple[torch.nn.Module, dict[str, torch.Tensor]
         arrays = {**padded_rows(rows, model.settings.pad), "replies": np.arange(2)}
         whole = AllColumns(network) if model.settings.heads else SharedContexts(network)
         return whole, {name: torch.from_numpy(array) for name, array in arrays.items()}
-    sample = model.tokeniser.encode([Pair(("a b c", "d"), (), "e f"), Pair(("a",), (), "b c d e")])
+    sample = model.tokeniser.encode([ReplyInContext(("a b c", "d"), (), "e f"), ReplyInContext(("a",), (), "b c d e")])
     return network, {name: tensor.cpu() for name, tensor in model.tensors(sample).items()}
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
-from rejoinder.data.dialogues import Pair, by_replier
+from rejoinder.data.dialogues import ReplyInContext, by_replier
 from rejoinder.errors import CallError
 from rejoinder.evaluators.calibration import LOWEST
 from rejoinder.folders.foreign import tokeniser_of
 from rejoinder.folders.saved import TOKENISER
-from rejoinder.learning.data import Encoded, by_length
+from rejoinder.learning.data import EncodedPair, by_length
 from rejoinder.progress import reported
 from rejoinder.text.markdown import without_markdown
 from rejoinder.text.tokens import writable
@@ -82,17 +82,17 @@ class PairTokeniser:
         """Makes the rows in which context and reply are also read apart."""
         return Brancher(self.tokeniser, self.max_length - self.max_response // 2, self.max_response)
 
-    def parts(self, pairs: Sequence[Pair]) -> list[list[str]]:
+    def parts(self, pairs: Sequence[ReplyInContext]) -> list[list[str]]:
         """The texts of each reply that are read: several for a long one, if replies are read whole."""
         if not self.whole_replies:
             return [[pair.response] for pair in pairs]
         return [_parts(text, *found, self.max_response) for text, found in self._tokens(pairs)]
 
-    def cut_replies(self, pairs: Sequence[Pair]) -> int:
+    def cut_replies(self, pairs: Sequence[ReplyInContext]) -> int:
         """How many replies are too long to be read in parts."""
         return sum(len(starts) > MOST_REPLY for _, (starts, _) in self._tokens(pairs))
 
-    def _tokens(self, pairs: Sequence[Pair]) -> list[tuple[str, tuple[list[int], list[int]]]]:
+    def _tokens(self, pairs: Sequence[ReplyInContext]) -> list[tuple[str, tuple[list[int], list[int]]]]:
         """The text of each reply, and where each of its tokens begins and ends."""
         texts = [without_markdown(writable(pair.response)) for pair in pairs]
         found = self.tokeniser.encode_batch(texts, add_special_tokens=False)
@@ -102,7 +102,7 @@ class PairTokeniser:
         ]
 
     def mean_of_parts(
-        self, pairs: Sequence[Pair], read: Callable[[Sequence[Pair]], NDArray[np.float64]]
+        self, pairs: Sequence[ReplyInContext], read: Callable[[Sequence[ReplyInContext]], NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         """What `read` gives for each pair; for a reply in parts the mean over these, weighted by their words.
 
@@ -122,13 +122,13 @@ class PairTokeniser:
         mean: NDArray[np.float64] = (total.T / np.bincount(owner, words)).T
         return mean
 
-    def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
+    def encode(self, pairs: Sequence[ReplyInContext]) -> list[EncodedPair]:
         """The token ids of each pair."""
         if self.towers:
             turns = [[writable(turn) for turn in pair.context] for pair in pairs]
             rows = self.brancher.rows(turns, [[writable(pair.response)] for pair in pairs])
-            return [Encoded(row.ids, row.parts, row.positions) for row in rows]
-        contexts = [writable(context_text(pair, marks=self.speaker_marks)) for pair in pairs]
+            return [EncodedPair(row.ids, row.parts, row.positions) for row in rows]
+        contexts = [writable(turns_as_text(pair, marks=self.speaker_marks)) for pair in pairs]
         before = self.tokeniser.encode_batch(contexts, add_special_tokens=False)
         after = self.tokeniser.encode_batch([writable(pair.response) for pair in pairs], add_special_tokens=False)
         encoded = []
@@ -137,7 +137,7 @@ class PairTokeniser:
             context.truncate(self.max_length - self.special - len(response), direction="left")
             joined = self.tokeniser.post_process(context, response, add_special_tokens=True)
             types = joined.type_ids if self.own_types else _segments(joined.sequence_ids)
-            encoded.append(Encoded(tuple(joined.ids), tuple(types)))
+            encoded.append(EncodedPair(tuple(joined.ids), tuple(types)))
         return encoded
 
 
@@ -164,7 +164,7 @@ def _segments(sequences: Sequence[int | None]) -> list[int]:
     return [int(place >= start) for place in range(len(sequences))]
 
 
-def context_text(pair: Pair, *, marks: bool = True) -> str:
+def turns_as_text(pair: ReplyInContext, *, marks: bool = True) -> str:
     """The turns of a context as one text."""
     if not marks:
         return " ".join(pair.context)
@@ -181,13 +181,13 @@ def context_text(pair: Pair, *, marks: bool = True) -> str:
 
 MOST_TURNS = 4
 
-Ids = tuple[int, ...]
+TokenIds = tuple[int, ...]
 
 
 class ContextIds(NamedTuple):
     """A context as token numbers."""
 
-    ids: Ids
+    ids: TokenIds
     last_turn: int
     """Where the last turn begins."""
 
@@ -211,7 +211,7 @@ class SeparateTexts:
         tokens = [sum(len(turn) + len(self.last) for turn in turns) for turns in self._latest(contexts)]
         return [len(self.first) + each > self.most_context for each in tokens]
 
-    def replies(self, replies: Sequence[str]) -> list[Ids]:
+    def replies(self, replies: Sequence[str]) -> list[TokenIds]:
         """A reply that is too long loses its end."""
         room = self.most_reply - len(self.first) - len(self.last)
         found = self.tokeniser.encode_batch(list(replies), add_special_tokens=False)
@@ -274,20 +274,20 @@ MOST_REPLIES = 8
 it is used or not, so that longer rows would cost more than they save."""
 
 
-class Row(NamedTuple):
+class BranchedContext(NamedTuple):
     """A context with its replies; each (tokens,)."""
 
-    ids: Ids
-    positions: Ids
-    parts: Ids
-    numbers: Ids
+    ids: TokenIds
+    positions: TokenIds
+    parts: TokenIds
+    numbers: TokenIds
     """Which reply a token belongs to; 0 for tokens of the context."""
 
 
 class Brancher(SeparateTexts):
     """Turns contexts with their replies into rows."""
 
-    def rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]]) -> list[Row]:
+    def rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[Sequence[str]]) -> list[BranchedContext]:
         """One row per context, with all its replies."""
         answers = iter(self.replies([reply for each in replies for reply in each]))
         read = self.contexts(contexts)
@@ -295,7 +295,7 @@ class Brancher(SeparateTexts):
 
     def shared_rows(
         self, contexts: Sequence[Sequence[str]], replies: Sequence[str], most: int
-    ) -> list[tuple[Row, list[int]]]:
+    ) -> list[tuple[BranchedContext, list[int]]]:
         """Rows of at most `most` replies to one context, each with the numbers of its replies."""
         owners: dict[tuple[str, ...], list[int]] = {}
         for number, context in enumerate(contexts):
@@ -307,7 +307,7 @@ class Brancher(SeparateTexts):
             for part in (numbers[start : start + most] for start in range(0, len(numbers), most))
         ]
 
-    def row(self, context: ContextIds, replies: Sequence[Ids]) -> Row:
+    def row(self, context: ContextIds, replies: Sequence[TokenIds]) -> BranchedContext:
         """The context and its replies side by side."""
         length = len(context.ids)
         ids, positions = [*context.ids], [*range(length)]
@@ -319,10 +319,10 @@ class Brancher(SeparateTexts):
             positions += [*range(length, length + len(after)), *range(len(reply))]
             parts += [AFTER] * len(after) + [ALONE] * len(reply)
             numbers += [number] * (len(after) + len(reply))
-        return Row(tuple(ids), tuple(positions), tuple(parts), tuple(numbers))
+        return BranchedContext(tuple(ids), tuple(positions), tuple(parts), tuple(numbers))
 
 
-def padded_rows(rows: Sequence[Row], pad: int) -> dict[str, Ints]:
+def padded_rows(rows: Sequence[BranchedContext], pad: int) -> dict[str, Ints]:
     """The rows as arrays, padded to the longest. Each (rows, longest)"""
     longest = max(len(row.ids) for row in rows)
     arrays = {name: np.zeros((len(rows), longest), np.int64) for name in ("input_ids", "positions", "parts", "numbers")}
@@ -335,7 +335,7 @@ def padded_rows(rows: Sequence[Row], pad: int) -> dict[str, Ints]:
 
 def shared_scores(
     brancher: Brancher,
-    pairs: Sequence[Pair],
+    pairs: Sequence[ReplyInContext],
     pad: int,
     tokens: int,
     run: Callable[[dict[str, Ints]], NDArray[Any]],

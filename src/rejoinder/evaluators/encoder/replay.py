@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.special import expit, logit
 
-from rejoinder.data.dialogues import Pair, pair_of
+from rejoinder.data.dialogues import ReplyInContext, pair_of
 from rejoinder.data.negatives import NegativeMixture, Negatives, Place, garbled, near_neighbours, places_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST
-from rejoinder.evaluators.encoder.model import Model
+from rejoinder.evaluators.encoder.model import EncoderModel
 from rejoinder.metrics.batch import TextOptions, encode
 from rejoinder.text.vectors import load_vectors
 from rejoinder.types import Dialogue, Example, Scores
@@ -29,15 +29,15 @@ _LOWEST_LOGIT = -3.0
 """A garbled reply's score need not be lower than this."""
 
 
-class Replay(NamedTuple):
+class RehearsedReplies(NamedTuple):
     """Replies with the scores to learn."""
 
-    pairs: list[Pair]
+    pairs: list[ReplyInContext]
     wanted: Scores
     """From 1 to 5. (pairs,)"""
 
 
-def replay_of(model: Model, dialogues: Sequence[Dialogue], contexts: int, seed: int = 0) -> Replay:
+def replay_of(model: EncoderModel, dialogues: Sequence[Dialogue], contexts: int, seed: int = 0) -> RehearsedReplies:
     """True and other well-formed replies to `contexts` contexts, and a garbled form of each where one can be made.
 
     The target scores are the model's own for the well-formed replies, and lower ones for the garbled forms.
@@ -49,7 +49,7 @@ def replay_of(model: Model, dialogues: Sequence[Dialogue], contexts: int, seed: 
     spoilt = [row for row, each in enumerate(made) if each is not None]
     drops = np.array([each.drop for each in made if each is not None])
     replies = [pairs[row]._replace(response=each.text) for row, each in enumerate(made) if each is not None]
-    return Replay([*pairs, *replies], np.concatenate([scores, lowered(scores[spoilt], drops)]))
+    return RehearsedReplies([*pairs, *replies], np.concatenate([scores, lowered(scores[spoilt], drops)]))
 
 
 def lowered(scores: Scores, drops: Scores) -> Scores:
@@ -66,7 +66,7 @@ def lowered(scores: Scores, drops: Scores) -> Scores:
 
 
 TRUE = "true"
-KINDS = ("random", "same_dialogue", "neighbour", "echo", "generic", "shuffled", "truncated", "repeated")
+CANDIDATE_KINDS = ("random", "same_dialogue", "neighbour", "echo", "generic", "shuffled", "truncated", "repeated")
 """Kinds of replies other than the true one."""
 WORSE = ("random", "same_dialogue", "echo", "shuffled", "repeated", "garbled")
 """Kinds that are certainly worse than the true reply; the others may fit as well."""
@@ -77,7 +77,7 @@ _SEARCHED = 5000
 
 
 def candidates_of(
-    dialogues: Sequence[Dialogue], contexts: int, seed: int = 0, kinds: Sequence[str] = KINDS
+    dialogues: Sequence[Dialogue], contexts: int, seed: int = 0, kinds: Sequence[str] = CANDIDATE_KINDS
 ) -> list[Example]:
     """The true reply to each of at most `contexts` random contexts, and one reply of each kind that can be made.
 
@@ -100,7 +100,7 @@ def candidates_of(
     return found
 
 
-def kind_of(candidate: Example) -> str:
+def candidate_kind(candidate: Example) -> str:
     """The kind of a reply that `candidates_of` made."""
     return candidate.id.partition("-")[2]
 

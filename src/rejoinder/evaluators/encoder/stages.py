@@ -1,4 +1,4 @@
-"""The stages of training: ranking true replies above others, human scores, and scores of a teacher."""
+"""The stages of training: ranking true replies above others, ratings, and scores of a teacher."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rejoinder.data.dialogues import Pair, pair_of
+from rejoinder.data.dialogues import ReplyInContext, pair_of
 from rejoinder.data.negatives import Negatives, Place
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST
-from rejoinder.evaluators.encoder.networks import BranchEncoder, Reading, on_scale
-from rejoinder.evaluators.encoder.reading import ContextIds, Ids, padded_rows
-from rejoinder.evaluators.encoder.torch_model import TorchModel, Towers, TowerTexts, TowerVectors
-from rejoinder.learning.data import Encoded, buckets
+from rejoinder.evaluators.encoder.networks import BranchEncoder, NetworkOutput, on_scale
+from rejoinder.evaluators.encoder.reading import ContextIds, TokenIds, padded_rows
+from rejoinder.evaluators.encoder.torch_model import EncoderTowers, TorchModel, TowerTexts, TowerVectors
+from rejoinder.learning.data import EncodedPair, buckets
 from rejoinder.learning.loop import Forward
 from rejoinder.learning.torch_parts import SCALE, in_batch_loss, negatives_of, squared_error_with_contexts
 from rejoinder.stats.correlation import product_moment
 from rejoinder.text.tokens import writable
 
-# The stages that train the whole network: ranking true replies above others, without labels; then human scores.
+# The stages that train the whole network: ranking true replies above others, without labels; then ratings.
 
 
 # Shared by stages that learn scores of replies: how the network reads a batch, and how it is validated.
@@ -37,7 +37,7 @@ MOST_REPLIES = 10
 """Replies that share a context's row in training."""
 
 
-class Read(NamedTuple):
+class StageOutput(NamedTuple):
     """The network's output for a batch; replies are ordered by context."""
 
     numbers: list[int]
@@ -73,14 +73,14 @@ class EncoderStage:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredReplies(EncoderStage):
+class TargetScores(EncoderStage):
     """Replies with the scores that the model should learn to give them."""
 
     stream: ClassVar[int]
     """Makes the random numbers of one stage differ from those of another with the same seed."""
 
     model: TorchModel
-    pairs: Sequence[Pair]
+    pairs: Sequence[ReplyInContext]
     wanted: NDArray[np.float64]
     """The score of each pair, from 1 to 5."""
     contexts: Sequence[Sequence[int]]
@@ -104,7 +104,7 @@ class ScoredReplies(EncoderStage):
         """Rows of similar length together."""
         return buckets(self._lengths, size, np.random.default_rng([self.seed, self.stream, epoch]))
 
-    def read(self, forward: Forward, rows: Sequence[int]) -> Read:
+    def read(self, forward: Forward, rows: Sequence[int]) -> StageOutput:
         """The scores of all replies of these rows."""
         groups = [self.contexts[row] for row in rows]
         numbers = [number for group in groups for number in group]
@@ -112,15 +112,15 @@ class ScoredReplies(EncoderStage):
         sizes = torch.tensor([len(group) for group in groups], device=device)
         if not self.model.settings.towers:
             scores = forward(**self.model.tensors([self._encoded[number] for number in numbers]))
-            return Read(numbers, sizes, scores, None)
+            return StageOutput(numbers, sizes, scores, None)
         brancher, (contexts, replies) = self.model.tokeniser.brancher, self._texts
         made = [brancher.row(contexts[group[0]], [replies[number] for number in group]) for group in groups]
         arrays = self.model.on_device(padded_rows(made, self.model.settings.pad))
         most = torch.arange(max(map(len, groups)), device=device)
-        reading = Reading(*forward(**arrays, replies=most))
+        reading = NetworkOutput(*forward(**arrays, replies=most))
         there = most < sizes[:, None]  # (contexts, most)
         vectors = TowerVectors(reading.context, reading.last_turn, reading.alone[there])
-        return Read(numbers, sizes, on_scale(reading.logits[there].float()), vectors)
+        return StageOutput(numbers, sizes, on_scale(reading.logits[there].float()), vectors)
 
     def validate(self) -> float | None:
         """Pearson's correlation with the wanted scores; -1 where the model gives every reply the same score."""
@@ -131,11 +131,11 @@ class ScoredReplies(EncoderStage):
         return float(product_moment(scores, wanted)) if np.ptp(scores) > 0 else -1.0
 
     @cached_property
-    def _encoded(self) -> list[Encoded]:
+    def _encoded(self) -> list[EncodedPair]:
         return self.model.tokeniser.encode(self.pairs)
 
     @cached_property
-    def _texts(self) -> tuple[list[ContextIds], list[Ids]]:
+    def _texts(self) -> tuple[list[ContextIds], list[TokenIds]]:
         """Contexts and replies of a network with towers."""
         brancher = self.model.tokeniser.brancher
         contexts = brancher.contexts([[writable(turn) for turn in pair.context] for pair in self.pairs])
@@ -159,12 +159,14 @@ class AllReplies(nn.Module):
         super().__init__()
         self.network = network
 
-    def forward(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor) -> Reading:
+    def forward(
+        self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor
+    ) -> NetworkOutput:
         """(rows, tokens) each, (replies,)"""
         return self.network.read(input_ids, positions, parts, numbers, replies)
 
 
-def by_context(pairs: Sequence[Pair], groups: Sequence[Sequence[int]]) -> list[list[int]]:
+def by_context(pairs: Sequence[ReplyInContext], groups: Sequence[Sequence[int]]) -> list[list[int]]:
     """The groups cut into parts that a row can hold: one context, and at most ten replies."""
     found: list[list[int]] = []
     for group in groups:
@@ -177,7 +179,7 @@ def by_context(pairs: Sequence[Pair], groups: Sequence[Sequence[int]]) -> list[l
 
 
 @dataclass(frozen=True, eq=False)
-class RankingStage(EncoderStage):
+class EncoderRankingStage(EncoderStage):
     """The true reply of a place against replies that do not fit it."""
 
     name: ClassVar[str] = "ranking"
@@ -232,14 +234,14 @@ class RankingStage(EncoderStage):
         return place_lengths([self.source.places[row] for row in self.rows], self.model.settings.max_length)
 
     @cached_property
-    def _held_out(self) -> list[Encoded]:
+    def _held_out(self) -> list[EncodedPair]:
         return self._encoded(self.held_out, -1)
 
-    def _encoded(self, places: NDArray[np.int64], epoch: int) -> list[Encoded]:
+    def _encoded(self, places: NDArray[np.int64], epoch: int) -> list[EncodedPair]:
         """All true replies, then the first negative of each, then the second."""
         true = [pair_of(self.source.places[place]) for place in places]
         generators = [np.random.default_rng([self.seed, 2, epoch + 1, place]) for place in places.tolist()]
-        pairs: list[Pair] = list(true)
+        pairs: list[ReplyInContext] = list(true)
         for _ in range(self.negatives):
             drawn = [self.source.draw(place, rng)[1] for place, rng in zip(places.tolist(), generators, strict=True)]
             pairs += [pair._replace(response=text) for pair, text in zip(true, drawn, strict=True)]
@@ -247,7 +249,7 @@ class RankingStage(EncoderStage):
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionStage(ScoredReplies):
+class EncoderRegressionStage(TargetScores):
     """Replies with the scores that people gave them."""
 
     name: ClassVar[str] = "regression"
@@ -319,7 +321,7 @@ class InBatchStage:
     @cached_property
     def network(self) -> nn.Module:
         """The encoder without the head."""
-        return Towers(self.model.network.encoder)
+        return EncoderTowers(self.model.network.encoder)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -387,7 +389,7 @@ class LossWeights:
 
 
 @dataclass(frozen=True, eq=False)
-class DistillStage(ScoredReplies):
+class DistillStage(TargetScores):
     """Replies with a teacher's scores, NaN where it gave none; a row is a context with all its replies."""
 
     name: ClassVar[str] = "distillation"

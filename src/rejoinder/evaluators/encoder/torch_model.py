@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rejoinder.arrays import Ints
-from rejoinder.data.dialogues import Pair, read_text
+from rejoinder.data.dialogues import ReplyInContext, read_text
 from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.calibration import LOWEST
-from rejoinder.evaluators.encoder.model import Settings
+from rejoinder.evaluators.encoder.model import EncoderSettings
 from rejoinder.evaluators.encoder.networks import AllColumns, BranchEncoder, CrossEncoder, SharedContexts
 from rejoinder.evaluators.encoder.reading import (
     FEATURES,
     ContextIds,
-    Ids,
     PairTokeniser,
     SeparateTexts,
+    TokenIds,
     shared_scores,
     text_ends,
 )
@@ -35,7 +35,7 @@ from rejoinder.folders.saved import ENCODER, TOKENISER, WEIGHTS
 from rejoinder.folders.schema import CONFIG, check_range
 from rejoinder.folders.sources import require_extra
 from rejoinder.learning.checkpoints import loaded_network, save_weights, seeded, with_weights
-from rejoinder.learning.data import Encoded, by_length, padded
+from rejoinder.learning.data import EncodedPair, by_length, padded
 from rejoinder.models.text_encoder import longest_input, mean_over, pretrained, saved_shape
 from rejoinder.progress import reported
 from rejoinder.text.tokens import writable
@@ -51,7 +51,7 @@ class TorchModel:
     """A network with its tokeniser and settings."""
 
     network: CrossEncoder | BranchEncoder
-    settings: Settings
+    settings: EncoderSettings
     tokeniser: PairTokeniser
 
     @property
@@ -80,7 +80,7 @@ class TorchModel:
             raise CallError(f"{encoder} reads at most {longest} tokens: max_length cannot be {max_length}")
         torch.manual_seed(seed)
         network = network_of(body, definition, pooling, towers=towers, heads=len(heads))
-        settings = Settings(
+        settings = EncoderSettings(
             max_length=max_length,
             max_response=max_response,
             speaker_marks=speaker_marks,
@@ -94,7 +94,7 @@ class TorchModel:
         return cls(network.eval(), settings, settings.tokeniser(definition))
 
     @classmethod
-    def load(cls, folder: Path, settings: Settings) -> TorchModel:
+    def load(cls, folder: Path, settings: EncoderSettings) -> TorchModel:
         """The model of a folder."""
         definition = read_text(folder / TOKENISER)
         weights = folder / WEIGHTS["torch"]
@@ -122,7 +122,7 @@ class TorchModel:
         longest = longest_input(self.network) or math.inf
         check_range(self.settings.max_length, 1, longest, str(folder / CONFIG), "learned.max_length")
         check_range(self.settings.pad, 0, tokens - 1, str(folder / CONFIG), "learned.pad")
-        if not np.isfinite(self.score([Pair(("a",), (), "b")])).all():
+        if not np.isfinite(self.score([ReplyInContext(("a",), (), "b")])).all():
             raise DataError("gives scores that are not finite", file=str(folder))
 
     def with_heads(
@@ -153,7 +153,7 @@ class TorchModel:
         (folder / ENCODER).write_text(definition_of(self.network), encoding="utf-8")
         save_weights(self.network, folder / WEIGHTS["torch"])
 
-    def tensors(self, encoded: Sequence[Encoded]) -> dict[str, Tensor]:
+    def tensors(self, encoded: Sequence[EncodedPair]) -> dict[str, Tensor]:
         """The network's input. Each (rows, longest)"""
         arrays = padded(encoded, self.settings.pad)
         if not self.settings.token_types:
@@ -170,15 +170,15 @@ class TorchModel:
         """The score and, for a network with heads, the features and the heads."""
         return ("score", *FEATURES, *self.settings.heads) if self.settings.heads else ("score",)
 
-    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """One score per pair, in order; rows of similar length run together."""
         return self.read(pairs)[:, 0].copy()
 
-    def read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """One row per pair, in order. (pairs, columns)"""
         return self.tokeniser.mean_of_parts(pairs, self._read)
 
-    def _read(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def _read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         network = self.network
         if not isinstance(network, BranchEncoder):
             return self.score_encoded(self.tokeniser.encode(pairs))[:, None]
@@ -193,7 +193,7 @@ class TorchModel:
             )
         return found.reshape(len(pairs), len(self.columns))
 
-    def score_encoded(self, encoded: Sequence[Encoded]) -> NDArray[np.float64]:
+    def score_encoded(self, encoded: Sequence[EncodedPair]) -> NDArray[np.float64]:
         """One score per row of tokens."""
         scores = np.full(len(encoded), LOWEST)
         batches = by_length(encoded, _BATCH_TOKENS)
@@ -203,7 +203,7 @@ class TorchModel:
                 scores[rows] = found.cpu().numpy()
         return scores
 
-    def features(self, pairs: Sequence[Pair]) -> Tensor:
+    def features(self, pairs: Sequence[ReplyInContext]) -> Tensor:
         """The features of a network with towers, before they are standardised. (pairs, features)"""
         if not isinstance(self.network, BranchEncoder):
             raise ValueError("a cross-encoder has no features: expected a network with towers")
@@ -253,10 +253,10 @@ _OWNER = "network."
 """What the exporter puts before the names of the network's own weights."""
 _WITHOUT_BIAS = "blend.weight"
 
-Arrays = dict[str, NDArray[Any]]
+TowerArrays = dict[str, NDArray[Any]]
 
 
-def widened(weights: bytes, file: str) -> Arrays:
+def widened(weights: bytes, file: str) -> TowerArrays:
     """Name of each weight of a network with towers -> its values, float32; DataError if it is not such a network."""
     require_extra("train", "training an exported network further")
     import onnx
@@ -264,7 +264,7 @@ def widened(weights: bytes, file: str) -> Arrays:
 
     check_onnx(weights, file)
     graph = onnx.load_from_string(weights).graph
-    arrays: Arrays = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    arrays: TowerArrays = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
     _restore(graph, arrays)
     state = {name.removeprefix(_OWNER): array for name, array in arrays.items() if _is_weight(name)}
     biases = {
@@ -284,7 +284,7 @@ def widened(weights: bytes, file: str) -> Arrays:
     return {name: np.array(array, np.float32, order="C") for name, array in state.items()}
 
 
-def _restore(graph: Any, arrays: Arrays) -> None:
+def _restore(graph: Any, arrays: TowerArrays) -> None:
     """Add what is computed from stored arrays alone: matrices and tables at full precision."""
     for node in graph.node:
         if any(name not in arrays for name in node.input):
@@ -317,7 +317,7 @@ MOST_REPLY = 32
 _AT_ONCE = 64
 
 
-class Towers(nn.Module):
+class EncoderTowers(nn.Module):
     """Vectors of length 1 of contexts, of their last turns, and of replies."""
 
     def __init__(self, encoder: nn.Module) -> None:
@@ -350,12 +350,12 @@ class TowerTexts:
         self.texts = SeparateTexts(model.tokeniser.tokeniser, MOST_CONTEXT, MOST_REPLY)
 
     def contexts(self, contexts: Sequence[Sequence[str]]) -> dict[str, Tensor]:
-        """The arguments of `Towers.contexts`."""
+        """The arguments of `EncoderTowers.contexts`."""
         read = self.texts.contexts([[writable(turn) for turn in context] for context in contexts])
         return self.model.on_device(padded_contexts(read, self.model.settings.pad))
 
     def replies(self, replies: Sequence[str]) -> dict[str, Tensor]:
-        """The arguments of `Towers.replies`."""
+        """The arguments of `EncoderTowers.replies`."""
         read = self.texts.replies([writable(reply) for reply in replies])
         return self.model.on_device(padded_replies(read, self.model.settings.pad))
 
@@ -383,7 +383,7 @@ def tower_vectors(
 @torch.no_grad()
 def _contexts_of(model: TorchModel, contexts: Sequence[Sequence[str]]) -> Tensor:
     """Whole contexts, last turns. (2, contexts, width)"""
-    towers, texts = Towers(model.network.encoder).eval(), TowerTexts(model)
+    towers, texts = EncoderTowers(model.network.encoder).eval(), TowerTexts(model)
     order = sorted(range(len(contexts)), key=lambda row: sum(map(len, contexts[row])))
     parts = [
         towers.contexts(**texts.contexts([contexts[row] for row in order[start : start + _AT_ONCE]]))
@@ -395,7 +395,7 @@ def _contexts_of(model: TorchModel, contexts: Sequence[Sequence[str]]) -> Tensor
 @torch.no_grad()
 def _replies_of(model: TorchModel, replies: Sequence[str]) -> Tensor:
     """A reply that occurs several times is read once. (replies, width)"""
-    towers, texts = Towers(model.network.encoder).eval(), TowerTexts(model)
+    towers, texts = EncoderTowers(model.network.encoder).eval(), TowerTexts(model)
     order = sorted(set(replies), key=lambda reply: (len(reply), reply))
     place = {reply: number for number, reply in enumerate(order)}
     parts = [
@@ -413,13 +413,13 @@ def padded_contexts(contexts: Sequence[ContextIds], pad: int) -> dict[str, Ints]
     return {"context": ids, "context_mask": mask, "last_turn": last_turn}
 
 
-def padded_replies(replies: Sequence[Ids], pad: int) -> dict[str, Ints]:
+def padded_replies(replies: Sequence[TokenIds], pad: int) -> dict[str, Ints]:
     """Token ids, and which of them are not padding. Each (replies, longest)"""
     ids, mask = _padded(replies, pad)
     return {"reply": ids, "reply_mask": mask}
 
 
-def _padded(rows: Sequence[Ids], pad: int) -> tuple[Ints, Ints]:
+def _padded(rows: Sequence[TokenIds], pad: int) -> tuple[Ints, Ints]:
     longest = max(map(len, rows))
     ids, mask = np.full((len(rows), longest), pad, np.int64), np.zeros((len(rows), longest), np.int64)
     for place, row in enumerate(rows):

@@ -11,20 +11,20 @@ import numpy as np
 
 from rejoinder.arrays import Ints
 from rejoinder.data.contexts import context_groups, digest_of
-from rejoinder.data.dialogues import Pair, pair_of
+from rejoinder.data.dialogues import ReplyInContext, pair_of
 from rejoinder.data.negatives import Place, places_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.calibration import observed_scale, on_our_scale
 from rejoinder.evaluators.encoder.head_stage import HeadsStage
 from rejoinder.evaluators.encoder.heads import column_names
-from rejoinder.evaluators.encoder.model import PRESETS, Preset
+from rejoinder.evaluators.encoder.model import PRESETS, EncoderPreset
 from rejoinder.evaluators.encoder.networks import BranchEncoder
 from rejoinder.evaluators.encoder.replay import WORSE, candidates_of, replay_of, source_of_negatives
-from rejoinder.evaluators.encoder.stages import InBatchStage, RankingStage, RegressionStage, by_context
+from rejoinder.evaluators.encoder.stages import EncoderRankingStage, EncoderRegressionStage, InBatchStage, by_context
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.learning.checkpoints import Checkpoints, interpolated, plain_state
 from rejoinder.learning.data import TrainingData, held_out, labels
-from rejoinder.learning.loop import Stage, train
+from rejoinder.learning.loop import Stage, run_stage
 from rejoinder.learning.schedules import Schedule
 from rejoinder.types import JudgedExample, Scores
 
@@ -53,7 +53,7 @@ def learned_model(evaluator: Encoder, data: TrainingData) -> TorchModel:
 
     def learn(stage: Stage, schedule: Schedule, steps: int | None) -> None:
         limited = replace(schedule, most_steps=schedule.most_steps if steps is None else steps)
-        train(model, stage, limited, data.seed, data.run, checkpoints)
+        run_stage(model, stage, limited, data.seed, data.run, checkpoints)
 
     if data.dialogues:
         in_batch_steps = preset.in_batch_steps if evaluator.in_batch_steps is None else evaluator.in_batch_steps
@@ -91,11 +91,11 @@ def standardise_features(model: TorchModel, data: TrainingData) -> None:
         network.standardise(model.features([pair_of(example) for example in candidates]))
 
 
-def ranking_stage(model: TorchModel, preset: Preset, data: TrainingData) -> RankingStage:
+def ranking_stage(model: TorchModel, preset: EncoderPreset, data: TrainingData) -> EncoderRankingStage:
     """Ranking on the dialogues."""
     places, rows, validated = _places(data)
     source = source_of_negatives(places, preset.mixture, data.seed)
-    return RankingStage(model, source, rows, validated, data.seed, preset.negatives, preset.margin)
+    return EncoderRankingStage(model, source, rows, validated, data.seed, preset.negatives, preset.margin)
 
 
 def _places(data: TrainingData) -> tuple[list[Place], Ints, Ints]:
@@ -108,7 +108,7 @@ def _places(data: TrainingData) -> tuple[list[Place], Ints, Ints]:
     return places, np.flatnonzero(~held), np.sort(validated)
 
 
-def regression_stage(model: TorchModel, evaluator: Encoder, data: TrainingData) -> RegressionStage:
+def regression_stage(model: TorchModel, evaluator: Encoder, data: TrainingData) -> EncoderRegressionStage:
     """Squared error on the judged examples, validated on those of the split `valid` or on some held-out contexts."""
     learn, valid = data.judged, data.valid
     if not valid:
@@ -124,7 +124,7 @@ def regression_stage(model: TorchModel, evaluator: Encoder, data: TrainingData) 
         pairs, wanted = [*pairs, *replay.pairs], np.concatenate([wanted, replay.wanted])
     validated, validated_scores = _labelled(valid, evaluator.dimension, scale) if valid else ([], np.empty(0))
     numbers = range(len(pairs))
-    return RegressionStage(
+    return EncoderRegressionStage(
         model,
         [*pairs, *validated],
         np.concatenate([wanted, validated_scores]),
@@ -136,8 +136,8 @@ def regression_stage(model: TorchModel, evaluator: Encoder, data: TrainingData) 
 
 def start_model(evaluator: Encoder, seed: int) -> TorchModel:
     """The model that training starts from: one that was saved, or a pretrained encoder with a new head."""
-    home = evaluator.saved_start
-    if home is None:
+    folder = evaluator.saved_start
+    if folder is None:
         return TorchModel.start(
             evaluator.encoder,
             max_length=evaluator.max_length,
@@ -148,19 +148,19 @@ def start_model(evaluator: Encoder, seed: int) -> TorchModel:
             whole_replies=evaluator.whole_replies,
             seed=seed,
         )
-    model = type(evaluator).load(home, precision="torch").model_
+    model = type(evaluator).load(folder, precision="torch").model_
     for name in ("max_length", "max_response", "speaker_marks", "pooling", "towers"):
         before, now = getattr(model.settings, name), getattr(evaluator, name)
         if now is not None and before != now:
-            raise CallError(f"{home} was trained with {name}={before}: it cannot be trained further with {now}")
+            raise CallError(f"{folder} was trained with {name}={before}: it cannot be trained further with {now}")
     if not isinstance(model, TorchModel):
-        raise CallError(f"{home} holds no weights that can be trained")
+        raise CallError(f"{folder} holds no weights that can be trained")
     return model
 
 
 def _labelled(
     judged: Sequence[JudgedExample], dimension: str | None, scale: tuple[float, float]
-) -> tuple[list[Pair], Scores]:
+) -> tuple[list[ReplyInContext], Scores]:
     examples, human = labels(judged, dimension)
     usable = [place for place, example in enumerate(examples) if example.context and example.response.strip()]
     if not usable:

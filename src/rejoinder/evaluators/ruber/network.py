@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from rejoinder.arrays import Bools, Ints, Ragged, Vectors, offsets_of
-from rejoinder.data.dialogues import Pair, by_replier
+from rejoinder.data.dialogues import ReplyInContext, by_replier
 from rejoinder.errors import DataError
 from rejoinder.evaluators.ruber.unref import RUBER_TOKENISERS, require_tokeniser, tokenised
 from rejoinder.folders.saved import read_texts, write_texts
@@ -249,7 +249,7 @@ class PairTable:
     replies: Ints  # (pairs,)
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair], turns: int, *, hierarchical: bool) -> PairTable:
+    def of(cls, pairs: Sequence[ReplyInContext], turns: int, *, hierarchical: bool) -> PairTable:
         """The last turns of each context: one by one in the hierarchical form, else joined into one text."""
         numbers: dict[str, int] = {}
         rows, own = [], []
@@ -345,7 +345,7 @@ NETWORK, WORDS = "network.safetensors", "words.safetensors"
 _ROWS = 64
 _MOST_LAYERS = 64
 
-Reader = WordReader | TokenReader | TextEncoder
+TextReader = WordReader | TokenReader | TextEncoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,18 +353,18 @@ class PairScorer:
     """s_U of pairs."""
 
     network: PairNetwork
-    reader: Reader
+    reader: TextReader
     turns: int
     """The number of a context's last turns that are read."""
 
-    def input(self, pairs: Sequence[Pair], *, quiet: bool) -> PairInput:
+    def input(self, pairs: Sequence[ReplyInContext], *, quiet: bool) -> PairInput:
         """The pairs in the form that the network is trained on: as ids, or as vectors of an encoder that is frozen."""
         table = self._table(pairs)
         if isinstance(self.reader, TextEncoder):
             return PairInput(table, VectorInput(self.reader.encode(table.texts, quiet=quiet)))
         return PairInput(table, IdInput(self.reader.rows(table.texts)))
 
-    def score(self, pairs: Sequence[Pair]) -> Scores:
+    def score(self, pairs: Sequence[ReplyInContext]) -> Scores:
         """One score per pair, from 0 to 1."""
         if not pairs:
             return np.empty(0)
@@ -376,7 +376,7 @@ class PairScorer:
                 lambda left, right: self.network.scores(left, right[:, None])[:, 0], contexts, texts[table.replies]
             ).astype(np.float64)
 
-    def _table(self, pairs: Sequence[Pair]) -> PairTable:
+    def _table(self, pairs: Sequence[ReplyInContext]) -> PairTable:
         return PairTable.of(pairs, self.turns, hierarchical=self.network.shape.hierarchical)
 
     def _vectors(self, texts: Sequence[str]) -> Vectors:
@@ -436,7 +436,7 @@ _KINDS = {WordReader: "words", TokenReader: "pieces", TextEncoder: "vectors"}
 """The kind of reader, in config.json."""
 
 
-def _reader(folder: Path, plain: Mapping[str, Any], file: str) -> Reader:
+def _reader(folder: Path, plain: Mapping[str, Any], file: str) -> TextReader:
     reads, max_length = checked_member(plain, "reads", str, file), checked_member(plain, "max_length", int, file)
     check_range(max_length, 1, math.inf, file, "learned.max_length")
     if reads not in _KINDS.values():
@@ -453,7 +453,7 @@ def _reader(folder: Path, plain: Mapping[str, Any], file: str) -> Reader:
     return TextEncoder.load(folder, max_length)
 
 
-def _width(reader: Reader) -> int:
+def _width(reader: TextReader) -> int:
     """Rows of the table of embeddings that a reader's ids need, or the size of its vectors."""
     if isinstance(reader, TextEncoder):
         return reader.width

@@ -11,7 +11,7 @@ import numpy as np
 
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, DataError, UnknownNameError
-from rejoinder.evaluators.base import Fit
+from rejoinder.evaluators.base import EvaluatorFit
 from rejoinder.evaluators.calibration import OVERFLOW
 from rejoinder.evaluators.ruber.unref import (
     CorpusEvaluator,
@@ -109,7 +109,7 @@ class Ruber(NetworkEvaluator):
         return {"vectors_": vectors, "scorer_": scorer, "ranges_": self._ranges(examples, vectors, scorer)}
 
     def tuned(self, judged: Iterable[JudgedExample], *, seed: int = 0, run: TrainingRun | None = None) -> Self:
-        """A copy whose s_U is also trained on human scores; this one does not change."""
+        """A copy whose s_U is also trained on ratings; this one does not change."""
         from rejoinder.evaluators.ruber.training import tuned_scorer
 
         data = TrainingData.of((), judged, seed=seed, run=run)
@@ -158,7 +158,7 @@ class Ruber(NetworkEvaluator):
         return part
 
     @property
-    def _own_fit(self) -> Fit:
+    def _own_fit(self) -> EvaluatorFit:
         """What it was fitted on, without its calibration, which holds for its own blend only."""
         return replace(self.fitted, calibration=None)
 

@@ -1,4 +1,4 @@
-"""From dialogues and human scores to a trained s_U: what it starts from, the pairs, and the stages."""
+"""From dialogues and ratings to a trained s_U: what it starts from, the pairs, and the stages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from rejoinder.arrays import Floats, Ints
 from rejoinder.data.contexts import context_groups, digest_of
-from rejoinder.data.dialogues import Pair, pair_of
+from rejoinder.data.dialogues import ReplyInContext, pair_of
 from rejoinder.data.negatives import places_of
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST, observed_scale, on_our_scale
@@ -24,14 +24,14 @@ from rejoinder.evaluators.ruber.network import (
     PairNetwork,
     PairScorer,
     PairShape,
-    Reader,
+    TextReader,
     TokenReader,
     WordReader,
 )
 from rejoinder.evaluators.ruber.unref import AUTO, HIERARCHICAL, LABEL_BATCH, NONE, NetworkEvaluator
 from rejoinder.learning.checkpoints import Checkpoints, seeded
 from rejoinder.learning.data import TrainingData, held_out, labels, shuffled
-from rejoinder.learning.loop import Forward, train
+from rejoinder.learning.loop import Forward, run_stage
 from rejoinder.learning.schedules import Schedule
 from rejoinder.models.text_encoder import TextEncoder
 from rejoinder.registry import load_reply_model
@@ -41,7 +41,7 @@ from rejoinder.text.vectors import WordVectors
 from rejoinder.text.vocabulary import Vocabulary
 from rejoinder.types import Scores
 
-# From dialogues and human scores to a trained s_U: the training pairs, and the order of the stages.
+# From dialogues and ratings to a trained s_U: the training pairs, and the order of the stages.
 
 
 HELD_OUT, MOST_HELD_OUT, FEWEST_TO_HOLD_OUT = 0.1, 1000, 50
@@ -57,7 +57,7 @@ def learned_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: Wor
 
     Word embeddings start from `vectors`; None for a pretrained encoder.
     """
-    human = HumanScores.of(evaluator, data) if data.judged else None  # problems with them are reported at once
+    human = RatedReplies.of(evaluator, data) if data.judged else None  # problems with them are reported at once
     scorer = start_scorer(evaluator, data, vectors)
     places = places_of(data.dialogues)
     if len({place.response for place in places}) < 2:
@@ -67,7 +67,7 @@ def learned_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: Wor
     numbers = {id(dialogue): number for number, dialogue in enumerate(data.dialogues)}
     learn, valid = _split([numbers[id(place.dialogue)] for place in places], data.seed)
     pairs = scorer.input([pair_of(place) for place in places], quiet=data.run.quiet)
-    stage = RankingStage(
+    stage = RuberRankingStage(
         scorer.network,
         pairs,
         learn,
@@ -79,30 +79,30 @@ def learned_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: Wor
     schedule = _schedule(evaluator.learning_rate, evaluator.batch, evaluator.epochs, PATIENCE)
     key = digest_of([evaluator.name, evaluator.parameters, data.digest, data.seed])
     checkpoints = Checkpoints.of(data.run, key)
-    train(stage, stage, schedule, data.seed, data.run, checkpoints)
+    run_stage(stage, stage, schedule, data.seed, data.run, checkpoints)
     return scorer if human is None else _tuned(evaluator, scorer, human, data, checkpoints)
 
 
 def tuned_scorer(evaluator: NetworkEvaluator, scorer: PairScorer, data: TrainingData) -> PairScorer:
-    """A copy of s_U, trained on human scores; the split `valid`, or else some contexts, are held out."""
+    """A copy of s_U, trained on ratings; the split `valid`, or else some contexts, are held out."""
     fit = evaluator.fitted
     key = digest_of([evaluator.name, evaluator.parameters, fit.data, fit.seed, data.digest, data.seed])
-    human = HumanScores.of(evaluator, data)
+    human = RatedReplies.of(evaluator, data)
     return _tuned(evaluator, scorer, human, data, Checkpoints.of(data.run, key))
 
 
 @dataclass(frozen=True, eq=False)
-class HumanScores:
-    """Replies with human scores: some to learn from, some held out."""
+class RatedReplies:
+    """Replies with ratings: some to learn from, some held out."""
 
-    pairs: list[Pair]
+    pairs: list[ReplyInContext]
     scores: Scores
     """From 0 to 1."""
     learn: Ints
     held_out: Ints
 
     @classmethod
-    def of(cls, evaluator: NetworkEvaluator, data: TrainingData) -> HumanScores:
+    def of(cls, evaluator: NetworkEvaluator, data: TrainingData) -> RatedReplies:
         """Scores on the dimension that the evaluator learns; NeedsError if there are none to learn from."""
         judged = (*data.judged, *data.valid)
         dimension = None if evaluator.dimension == AUTO else evaluator.dimension
@@ -125,15 +125,15 @@ class HumanScores:
 def _tuned(
     evaluator: NetworkEvaluator,
     scorer: PairScorer,
-    human: HumanScores,
+    human: RatedReplies,
     data: TrainingData,
     checkpoints: Checkpoints | None,
 ) -> PairScorer:
     other = replace(scorer, network=deepcopy(scorer.network))
     pairs = other.input(human.pairs, quiet=data.run.quiet)
-    stage = RegressionStage(other.network, pairs, human.learn, human.held_out, data.seed, human=human.scores)
+    stage = RuberRegressionStage(other.network, pairs, human.learn, human.held_out, data.seed, human=human.scores)
     schedule = _schedule(evaluator.label_rate, LABEL_BATCH, evaluator.label_epochs, LABEL_PATIENCE)
-    train(stage, stage, schedule, data.seed, data.run, checkpoints)
+    run_stage(stage, stage, schedule, data.seed, data.run, checkpoints)
     return other
 
 
@@ -158,7 +158,7 @@ def _split(groups: Sequence[int] | Ints, seed: int) -> tuple[Ints, Ints]:
     return np.flatnonzero(~held), np.random.default_rng([seed, 6]).permutation(np.flatnonzero(held))
 
 
-# The two training stages of s_U: ranking true replies above random ones, and regression on human scores.
+# The two training stages of s_U: ranking true replies above random ones, and regression on ratings.
 #
 # Random replies are those of the other pairs in the batch, which is drawn at random: each text is read once and serves
 # both as a true and as a random reply.
@@ -193,7 +193,7 @@ class _PairStage:
 
 
 @dataclass(frozen=True, eq=False)
-class RankingStage(_PairStage):
+class RuberRankingStage(_PairStage):
     """A true reply should score higher than a random one, by a margin (Tao et al. 2018, equation 3)."""
 
     name: ClassVar[str] = "ranking"
@@ -238,14 +238,14 @@ class RankingStage(_PairStage):
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionStage(_PairStage):
-    """Squared error on human scores."""
+class RuberRegressionStage(_PairStage):
+    """Squared error on ratings."""
 
     name: ClassVar[str] = "regression"
     figure: ClassVar[str] = "correlation"
 
     human: Floats
-    """The human score of every pair, from 0 to 1."""
+    """The rating of every pair, from 0 to 1."""
 
     def loss(self, forward: Forward, rows: Sequence[int], epoch: int) -> Tensor:  # noqa: ARG002 - labels never change
         """The mean squared error."""
@@ -254,7 +254,7 @@ class RegressionStage(_PairStage):
         return torch.nn.functional.mse_loss(scores, torch.from_numpy(self.human[pairs]).float())
 
     def validate(self) -> float | None:
-        """Pearson's correlation with the human scores; -1 if all scores are equal."""
+        """Pearson's correlation with the ratings; -1 if all scores are equal."""
         human = self.human[self.held_out]
         if not len(human) or not np.ptp(human):
             return None
@@ -289,7 +289,7 @@ def start_scorer(evaluator: NetworkEvaluator, data: TrainingData, vectors: WordV
 
 def _started(
     evaluator: NetworkEvaluator, data: TrainingData, vectors: WordVectors | None
-) -> tuple[PairNetwork, Reader]:
+) -> tuple[PairNetwork, TextReader]:
     same: dict[str, Any] = {name: getattr(evaluator, name) for name in ("speaker", "units", "dropout")}
     same["hierarchical"] = evaluator.encoder == HIERARCHICAL
     if evaluator.start != NONE:

@@ -17,10 +17,10 @@ from rejoinder.arrays import Ints, Ragged, Vectors, offsets_of
 from rejoinder.data.contexts import TrainedContexts, digest_of
 from rejoinder.data.dialogues import pair_of
 from rejoinder.errors import CallError, DataError, NeedsError
-from rejoinder.evaluators.base import Evaluator, Fit, Use
+from rejoinder.evaluators.base import Evaluator, EvaluatorFit, Use
 from rejoinder.evaluators.calibration import OVERFLOW
 from rejoinder.folders.array_schema import Array
-from rejoinder.folders.saved import PACKED, packed, read_arrays, unpacked, write_arrays
+from rejoinder.folders.saved import PACKED, packed_words, read_arrays, unpacked_words, write_arrays
 from rejoinder.folders.sources import require_extra
 from rejoinder.learning.data import TrainingData
 from rejoinder.learning.run import TrainingRun
@@ -31,7 +31,7 @@ from rejoinder.models.sentence_encoders import CORPUS, Word2VecTraining, learned
 from rejoinder.options import check_least, check_rates, check_scale
 from rejoinder.registry import load_reply_model
 from rejoinder.text.tokens import TOKENISERS, writable
-from rejoinder.text.vectors import SHIPPED, WordVectors, load_vectors
+from rejoinder.text.vectors import SHIPPED_VECTORS, WordVectors, load_vectors
 from rejoinder.types import JudgedExample, Scores
 
 if TYPE_CHECKING:
@@ -106,18 +106,18 @@ class CorpusEvaluator(Evaluator):
 
     def write_vectors(self, known: WordVectors, folder: Path) -> None:
         """Write the vectors, unless they are those that come with the package."""
-        if self.vectors != SHIPPED:
-            write_arrays(folder / VECTORS, {"words": packed(tuple(known.words)), "matrix": known.matrix})
+        if self.vectors != SHIPPED_VECTORS:
+            write_arrays(folder / VECTORS, {"words": packed_words(tuple(known.words)), "matrix": known.matrix})
 
     def read_vectors(self, folder: Path) -> WordVectors:
         """The vectors of the folder, or those that come with the package."""
-        if self.vectors == SHIPPED:
-            return shared_vectors(SHIPPED)
+        if self.vectors == SHIPPED_VECTORS:
+            return shared_vectors(SHIPPED_VECTORS)
         path = folder / VECTORS
         if self.vectors != CORPUS and not path.is_file():  # until 0.1 only the name of the file was saved
             raise DataError("is missing: expected word vectors within the folder; train it again", file=str(path))
         arrays = read_arrays(path, {"words": PACKED, "matrix": Array("f", ("words", "dims"))})
-        words = unpacked(arrays["words"], path, len(arrays["matrix"]))
+        words = unpacked_words(arrays["words"], path, len(arrays["matrix"]))
         return WordVectors.of(
             words, arrays["matrix"], name=CORPUS if self.vectors == CORPUS else Path(self.vectors).stem
         )
@@ -174,7 +174,7 @@ class RuberPool(Metric):
     cannot_score: ClassVar[str] = "no context, or no word with a vector"
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
-    vectors: str = SHIPPED
+    vectors: str = SHIPPED_VECTORS
     turns: int = 1
     """The number of a context's last turns that make up the query."""
     tokenise: str = "words"
@@ -246,7 +246,7 @@ def cosines(left: Vectors, right: Vectors) -> Scores:
 GRU, HIERARCHICAL = "gru", "hierarchical"
 NONE, AUTO = "none", "auto"
 LABEL_BATCH = 30
-"""Judged replies per step of training on human scores, as in Zhao et al. 2020."""
+"""Judged replies per step of training on ratings, as in Zhao et al. 2020."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,13 +287,13 @@ class NetworkEvaluator(CorpusEvaluator):
     learning_rate: float = 1e-3
     """Learning rate at the start; it falls to 0 linearly."""
     label_epochs: int = 30
-    """The largest number of epochs over the human scores."""
+    """The largest number of epochs over the ratings."""
     label_rate: float = 3e-4
-    """Learning rate on human scores."""
+    """Learning rate on ratings."""
     dimension: str = AUTO
-    """The dimension of the human scores to learn; auto: the only one, or the one called overall."""
+    """The dimension of the ratings to learn; auto: the only one, or the one called overall."""
     scale: tuple[float, float] | None = None
-    """The lowest and highest possible human score; by default, the lowest and highest given."""
+    """The lowest and highest possible rating; by default, the lowest and highest given."""
 
     def check(self) -> None:
         """Raise a CallError for parameters that make no sense."""
@@ -333,7 +333,7 @@ class NetworkEvaluator(CorpusEvaluator):
         inherited: TrainedContexts = load_reply_model(self.start).trained_contexts
         return inherited
 
-    def fit_with(self, data: TrainingData) -> Fit:
+    def fit_with(self, data: TrainingData) -> EvaluatorFit:
         """The description of the training data after tuning on more judged examples."""
         fit = self.fitted
         return replace(
@@ -365,7 +365,7 @@ class RuberUnref(NetworkEvaluator):
         return {"scorer_": learned_scorer(self, data, vectors)}
 
     def tuned(self, judged: Iterable[JudgedExample], *, seed: int = 0, run: TrainingRun | None = None) -> Self:
-        """A copy that is also trained on human scores; this one does not change."""
+        """A copy that is also trained on ratings; this one does not change."""
         from rejoinder.evaluators.ruber.training import tuned_scorer
 
         data = TrainingData.of((), judged, seed=seed, run=run)

@@ -50,7 +50,7 @@ COUNTS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class WordIds:
     """Examples as word ids of a language model; 0: unknown."""
 
     words: Ints  # (words,)
@@ -58,7 +58,7 @@ class Reading:
     turns: Ints  # (examples,)
 
     @classmethod
-    def of(cls, examples: Sequence[Example], known: NgramModel) -> Reading:
+    def of(cls, examples: Sequence[Example], known: NgramModel) -> WordIds:
         """The words of examples, each of which has a context."""
         turns = np.fromiter((len(example.context) for example in examples), np.int64, len(examples))
         texts = chain.from_iterable((*example.context, example.response) for example in examples)
@@ -68,7 +68,7 @@ class Reading:
         return cls(rows.values, rows.offsets[np.append(starts.ravel(), len(rows))], turns)
 
     @classmethod
-    def joined(cls, parts: Sequence[Reading]) -> Reading:
+    def joined(cls, parts: Sequence[WordIds]) -> WordIds:
         """The examples of all parts, in order."""
         lengths = np.concatenate([part.lengths.ravel() for part in parts])
         words, turns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("words", "turns"))
@@ -87,11 +87,11 @@ class Reading:
         """The stretch of each word, numbered through all examples. (words,)"""
         return np.repeat(np.arange(STRETCHES * len(self)), self.lengths.ravel())
 
-    def take(self, rows: Ints) -> Reading:
+    def take(self, rows: Ints) -> WordIds:
         """Some of the examples."""
         stretches = (rows[:, None] * STRETCHES + np.arange(STRETCHES)).ravel()
         taken = Ragged(self.words, self.offsets).take(stretches)
-        return Reading(taken.values, taken.offsets, self.turns[rows])
+        return WordIds(taken.values, taken.offsets, self.turns[rows])
 
 
 def word_numbers(texts: Iterable[str], known: NgramModel) -> Ragged:
@@ -108,7 +108,7 @@ def rarity_of(known: NgramModel) -> Floats:
     return rarity
 
 
-def counted(reading: Reading, known: NgramModel) -> Vectors:
+def count_columns(reading: WordIds, known: NgramModel) -> Vectors:
     """The columns that `COUNTS` names; a row does not depend on the other examples. (examples, COUNTS)"""
     examples, lengths = len(reading), reading.lengths
     words, part, owner = reading.words, reading.stretch % STRETCHES, reading.stretch // STRETCHES
@@ -156,7 +156,7 @@ def counted(reading: Reading, known: NgramModel) -> Vectors:
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def _likelihood(reading: Reading, known: NgramModel) -> tuple[Floats, Floats, Floats]:
+def _likelihood(reading: WordIds, known: NgramModel) -> tuple[Floats, Floats, Floats]:
     """Of each reply: mean log10 p per word, including its end; share of odd pairs; mean rarity."""
     replies = Ragged(reading.words, reading.offsets).take(np.arange(len(reading)) * STRETCHES + REPLY)
     rows = ended(replies)

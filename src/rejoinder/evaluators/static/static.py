@@ -17,15 +17,15 @@ from rejoinder.arrays import Vectors
 from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.base import Evaluator, Use
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST, OVERFLOW
-from rejoinder.evaluators.static.reading import BEFORE, COUNTS, LAST, OWN, REPLY, STRETCHES, Reading, counted
+from rejoinder.evaluators.static.reading import BEFORE, COUNTS, LAST, OWN, REPLY, STRETCHES, WordIds, count_columns
 from rejoinder.folders.array_schema import Array
-from rejoinder.folders.saved import PACKED, packed, read_arrays, unpacked, write_arrays
+from rejoinder.folders.saved import PACKED, packed_words, read_arrays, unpacked_words, write_arrays
 from rejoinder.folders.sources import require_extra
 from rejoinder.learning.data import TrainingData
 from rejoinder.metrics.batch import Batch
-from rejoinder.models.ngram import Level, NgramModel, checked_model
+from rejoinder.models.ngram import NgramLevel, NgramModel, checked_model
 from rejoinder.options import check_least, check_scale
-from rejoinder.text.vectors import SHIPPED
+from rejoinder.text.vectors import SHIPPED_VECTORS
 from rejoinder.types import Scores
 
 # A fast evaluator without a neural encoder: tens of thousands of replies per second (docs/reference/default-fast.md).
@@ -47,7 +47,7 @@ _LANGUAGE_MODEL = {
 class Static(Evaluator):
     """4 * sigmoid(MLP(static word vectors of context and reply, counts of words)) + 1, trained on scores.
 
-    The scores are those of a larger evaluator, or human scores. Dialogues, if given, teach which words follow which,
+    The scores are those of a larger evaluator, or ratings. Dialogues, if given, teach which words follow which,
     and which reply answers which turn.
     """
 
@@ -61,7 +61,7 @@ class Static(Evaluator):
     labels: ClassVar[Use] = "needed"
     trains_in_steps: ClassVar[bool] = True
 
-    vectors: str = SHIPPED
+    vectors: str = SHIPPED_VECTORS
     """The word vectors to start from: the bundled ones, or a word2vec, GloVe or fastText file. Its words are the
     vocabulary."""
     hidden: int = 64
@@ -100,14 +100,14 @@ class Static(Evaluator):
         rows = [row for row, example in enumerate(batch.examples) if not batch.blank[row] and example.context]
         scores = np.full(len(batch), LOWEST)
         if rows:
-            reading = Reading.of([batch.examples[row] for row in rows], self.known_)
-            scores[rows] = self.network_.score(reading, counted(reading, self.known_))
+            reading = WordIds.of([batch.examples[row] for row in rows], self.known_)
+            scores[rows] = self.network_.score(reading, count_columns(reading, self.known_))
         return scores
 
     def save_learned(self, folder: Path) -> dict[str, Any]:
         """Write words, network and language model into one file."""
         single, pairs = self.known_.levels
-        arrays: dict[str, NDArray[Any]] = {"words": packed(self.known_.words), **self.network_.arrays}
+        arrays: dict[str, NDArray[Any]] = {"words": packed_words(self.known_.words), **self.network_.arrays}
         arrays |= {"log_prob": single.log_prob.astype(np.float16), "back_off": single.back_off.astype(np.float16)}
         # The square of a vocabulary of up to 65,535 words fits into four bytes.
         keys = pairs.keys.astype(np.uint32) if len(single) < 1 << 16 else pairs.keys
@@ -123,10 +123,10 @@ class Static(Evaluator):
         network.check(str(path))
         single, back_off, pair = (arrays[name].astype(np.float64) for name in ("log_prob", "back_off", "pair_log_prob"))
         levels = (
-            Level(np.arange(len(single)), single, back_off),
-            Level(arrays["pairs"].astype(np.int64), pair, np.zeros(len(pair))),
+            NgramLevel(np.arange(len(single)), single, back_off),
+            NgramLevel(arrays["pairs"].astype(np.int64), pair, np.zeros(len(pair))),
         )
-        words = unpacked(arrays["words"], path, len(single))
+        words = unpacked_words(arrays["words"], path, len(single))
         return {"known_": checked_model(words, levels, str(path)), "network_": network}
 
 
@@ -202,7 +202,7 @@ class StaticNetwork:
         weights = np.exp(self.weights.astype(np.float32))[:, None]
         return np.concatenate([vectors * weights, weights], axis=1)
 
-    def score(self, reading: Reading, counts: Vectors) -> Scores:
+    def score(self, reading: WordIds, counts: Vectors) -> Scores:
         """One score per example, from 1 to 5."""
         inputs = self._inputs(reading, counts)
         units = np.maximum(_product(inputs, self.hidden) + self.hidden_bias, 0)
@@ -210,7 +210,7 @@ class StaticNetwork:
         scores: Scores = LOWEST + (HIGHEST - LOWEST) * expit(logits.astype(np.float64))
         return scores
 
-    def _inputs(self, reading: Reading, counts: Vectors) -> Vectors:
+    def _inputs(self, reading: WordIds, counts: Vectors) -> Vectors:
         """The MLP's inputs. (examples, inputs)"""
         ones = np.ones(len(reading.words), np.float32)
         bag = csr_array((ones, reading.words, reading.offsets), shape=(STRETCHES * len(reading), len(self.table)))

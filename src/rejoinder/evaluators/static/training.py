@@ -24,18 +24,18 @@ from rejoinder.evaluators.static.reading import (
     RAREST,
     REPLY,
     STRETCHES,
-    Reading,
-    counted,
+    WordIds,
+    count_columns,
     word_numbers,
 )
 from rejoinder.evaluators.static.static import COSINES, PRODUCTS, TINY, StaticNetwork
 from rejoinder.learning.checkpoints import Checkpoints, seeded
 from rejoinder.learning.data import TrainingData, held_out, labels, shuffled
-from rejoinder.learning.loop import train
+from rejoinder.learning.loop import run_stage
 from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.torch_parts import in_batch_loss, negatives_of, squared_error_with_contexts
 from rejoinder.metrics.batch import BATCH
-from rejoinder.models.ngram import SPECIAL, Counts, Level, NgramModel, prune, with_special
+from rejoinder.models.ngram import SPECIAL, NgramCounts, NgramLevel, NgramModel, prune, with_special
 from rejoinder.models.smoothing import kneser_ney
 from rejoinder.stats.correlation import product_moment
 from rejoinder.text.vectors import WordVectors, load_vectors
@@ -68,13 +68,13 @@ def learned_static(evaluator: Static, data: TrainingData) -> tuple[NgramModel, S
     network = TrainableNetwork.start(vectors, known, evaluator.hidden, data.seed)
     checkpoints = Checkpoints.of(data.run, digest_of([evaluator.parameters, data.digest, data.seed]))
     match_replies(network, known, data, evaluator.passes, checkpoints)
-    replies = ScoredReplies.of(learn, evaluator.dimension, scale, known)
-    aside = ScoredReplies.of(valid, evaluator.dimension, scale, known) if valid else None
+    replies = StaticTargets.of(learn, evaluator.dimension, scale, known)
+    aside = StaticTargets.of(valid, evaluator.dimension, scale, known) if valid else None
     network.standardise(replies.reading, replies.counts)
     stage = ScoreStage(network, replies, aside, data.seed)
     batch = max(1, round(REPLIES * len(stage) / len(replies)))  # contexts
     schedule = _schedule(SCORE_RATE, batch, evaluator.epochs)
-    train(stage, stage, schedule, data.seed, data.run, checkpoints)
+    run_stage(stage, stage, schedule, data.seed, data.run, checkpoints)
     return known, network.finished()
 
 
@@ -89,15 +89,15 @@ def match_replies(
     places = draw_places(data.dialogues, data.seed)
     if len(places) < 2 or not passes:
         return
-    stage = MatchingStage(Towers(network), places, known, data.seed)
-    train(stage, stage, _schedule(MATCHING_RATE, PLACES, passes), data.seed, data.run, checkpoints)
+    stage = MatchingStage(StaticTowers(network), places, known, data.seed)
+    run_stage(stage, stage, _schedule(MATCHING_RATE, PLACES, passes), data.seed, data.run, checkpoints)
 
 
 def language_model(vectors: WordVectors, texts: Sequence[str], pruning: float) -> NgramModel:
     """Bigrams of the words that have a vector, counted in texts; in the precision that it is saved in."""
     words = with_special(vectors.words)
     bare = NgramModel(words, ())
-    counts = Counts.of(words, word_numbers(texts, bare), order=2)
+    counts = NgramCounts.of(words, word_numbers(texts, bare), order=2)
     model = kneser_ney(counts)
     return _rounded(prune(model, pruning) if pruning > 0 else model)
 
@@ -132,7 +132,7 @@ def _rounded(model: NgramModel) -> NgramModel:
         return np.clip(values, -2 * RAREST, 0.0).astype(np.float16).astype(np.float64)
 
     return NgramModel(
-        model.words, tuple(Level(level.keys, half(level.log_prob), half(level.back_off)) for level in model.levels)
+        model.words, tuple(NgramLevel(level.keys, half(level.log_prob), half(level.back_off)) for level in model.levels)
     )
 
 
@@ -175,7 +175,7 @@ class TrainableNetwork(nn.Module):
         """Before training: from word vectors and from the word frequencies of a language model."""
         return seeded(seed, lambda: cls(_start_vectors(vectors), _start_weights(known), hidden))
 
-    def standardise(self, reading: Reading, counts: Vectors) -> None:
+    def standardise(self, reading: WordIds, counts: Vectors) -> None:
         """Take the mean and deviation of the counts, and the mean reply vector, from the training replies."""
         self.shift = torch.from_numpy(counts.mean(axis=0))
         self.scale = torch.from_numpy(np.maximum(counts.std(axis=0), 0.01).astype(np.float32))
@@ -183,7 +183,7 @@ class TrainableNetwork(nn.Module):
             some = reading.take(np.arange(min(len(reading), BATCH)))
             self.centre = nn.functional.normalize(nn.functional.normalize(self.means(some)[0]).mean(0), dim=0)
 
-    def forward(self, reading: Reading, counts: Vectors) -> Tensor:
+    def forward(self, reading: WordIds, counts: Vectors) -> Tensor:
         """Scores from 1 to 5. (examples,)"""
         reply, last, before = self.means(reading)
         r, to_last, to_before = (unit(mean) for mean in (reply, last, before))
@@ -196,7 +196,7 @@ class TrainableNetwork(nn.Module):
         units = nn.functional.dropout(torch.relu(self.hidden(inputs)), DROPOUT, self.training)
         return LOWEST + (HIGHEST - LOWEST) * torch.sigmoid(self.out(units)[:, 0])
 
-    def means(self, reading: Reading) -> tuple[Tensor, Tensor, Tensor]:
+    def means(self, reading: WordIds) -> tuple[Tensor, Tensor, Tensor]:
         """Weighted mean word vectors of the reply, the last turn, and all turns before it. Each (examples, dims)"""
         words, starts = torch.from_numpy(reading.words), torch.from_numpy(reading.offsets[:-1])
         weights = self.weights.exp()
@@ -219,14 +219,14 @@ class TrainableNetwork(nn.Module):
         return StaticNetwork.of_table(arrays["vectors"], arrays["weights"], rest)
 
 
-class Towers(nn.Module):
+class StaticTowers(nn.Module):
     """The unit vectors by which replies are matched with turns."""
 
     def __init__(self, network: TrainableNetwork) -> None:
         super().__init__()
         self.network = network
 
-    def forward(self, reading: Reading) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, reading: WordIds) -> tuple[Tensor, Tensor, Tensor]:
         """Replies through the bridge, last turns, and all turns before. Each (examples, dims)"""
         reply, last, before = self.network.means(reading)
         return unit(unit(reply) @ self.network.bridge), unit(last), unit(before)
@@ -280,7 +280,7 @@ class MatchingStage:
     name: ClassVar[str] = "matching"
     figure: ClassVar[str] = ""
 
-    towers: Towers
+    towers: StaticTowers
     places: Sequence[Example]
     known: NgramModel
     seed: int
@@ -305,7 +305,7 @@ class MatchingStage:
     def loss(self, forward: Callable[..., Any], rows: Sequence[int], epoch: int) -> Tensor:  # noqa: ARG002 - never drawn
         """Each reply against the last turns of the batch, and, at half the weight, against what came before them."""
         chosen = [self.places[row] for row in rows]
-        replies, last_turns, before = forward(Reading.of(chosen, self.known))
+        replies, last_turns, before = forward(WordIds.of(chosen, self.known))
         allowed = negatives_of([example.response for example in chosen])
         return in_batch_loss(last_turns, replies, allowed) + in_batch_loss(before, replies, allowed) / 2
 
@@ -315,10 +315,10 @@ class MatchingStage:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredReplies:
+class StaticTargets:
     """Replies with the scores to learn, or to validate on."""
 
-    reading: Reading
+    reading: WordIds
     counts: Vectors
     wanted: Scores
     """The scores, from 1 to 5."""
@@ -328,16 +328,16 @@ class ScoredReplies:
     @classmethod
     def of(
         cls, judged: Sequence[JudgedExample], dimension: str | None, scale: tuple[float, float], known: NgramModel
-    ) -> ScoredReplies:
+    ) -> StaticTargets:
         """Of judged examples; CallError if none has a context and a reply."""
         examples, human = labels(judged, dimension)
         usable = [row for row, example in enumerate(examples) if example.context and example.response.strip()]
         if not usable:
             raise CallError("no judged example has both a context and a reply: expected at least one")
         chosen = [examples[row] for row in usable]
-        parts = [Reading.of(chosen[at : at + BATCH], known) for at in range(0, len(chosen), BATCH)]
-        counts = np.concatenate([counted(part, known) for part in parts])
-        return cls(Reading.joined(parts), counts, on_our_scale(human[usable], scale), rows_of_contexts(chosen))
+        parts = [WordIds.of(chosen[at : at + BATCH], known) for at in range(0, len(chosen), BATCH)]
+        counts = np.concatenate([count_columns(part, known) for part in parts])
+        return cls(WordIds.joined(parts), counts, on_our_scale(human[usable], scale), rows_of_contexts(chosen))
 
     def __len__(self) -> int:
         return len(self.wanted)
@@ -351,8 +351,8 @@ class ScoreStage:
     figure: ClassVar[str] = "correlation"
 
     network: TrainableNetwork
-    replies: ScoredReplies
-    held_out: ScoredReplies | None
+    replies: StaticTargets
+    held_out: StaticTargets | None
     seed: int
 
     def groups(self) -> list[tuple[list[nn.Parameter], float]]:

@@ -91,7 +91,7 @@ def resolve(undecided: Matches, certain: Matches, left: Ragged, right: Ragged, b
     for begin, end in _groups(undecided.start, row, beam):
         group = undecided.take(np.arange(begin, end))
         events = Events.of(group, certain, row[begin:end], right)
-        options = Options.of(group, row[begin:end], left, right)
+        options = MatchOptions.of(group, row[begin:end], left, right)
         chosen[begin + _Search(events, options, beam).run()] = True
     return chosen
 
@@ -158,7 +158,7 @@ def _lookup(wanted: Ints, ascending: Ints, values: Ints) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class MatchOptions:
     """The undecided matches, followed by the option of taking no match."""
 
     covered: Ints  # what the match adds to the words covered
@@ -175,7 +175,7 @@ class Options:
         return len(self.covered) - 1
 
     @classmethod
-    def of(cls, matches: Matches, row: Ints, left: Ragged, right: Ragged) -> Options:
+    def of(cls, matches: Matches, row: Ints, left: Ragged, right: Ragged) -> MatchOptions:
         """The values of each match that the search uses."""
         is_exact = matches.module == EXACT
         start = matches.start - right.offsets[row]
@@ -239,7 +239,7 @@ class WordBits:
 class _Search:
     """The paths of all rows, and their history."""
 
-    def __init__(self, events: Events, options: Options, beam: int) -> None:
+    def __init__(self, events: Events, options: MatchOptions, beam: int) -> None:
         self.events, self.options, self.beam = events, options, beam
         rows, most_events = len(events.first_of_row), int(events.count_of_row.max())
         # The best paths of each row, row by row and the best first; and the words that each path has used.

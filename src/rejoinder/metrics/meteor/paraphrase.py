@@ -216,8 +216,8 @@ def phrase_matches(table: ParaphraseTable, left: Ragged, right: Ragged) -> Match
     nodes = np.unique(np.concatenate([of_left.nodes.values, of_right.nodes.values]))
     code_of_node = np.full(len(table.paraphrases), -1)
     code_of_node[nodes] = np.arange(len(nodes))
-    forward = Entries.between(table, of_right, of_left, code_of_node)
-    backward = Entries.between(table, of_left, of_right, code_of_node)
+    forward = ParaphraseEntries.between(table, of_right, of_left, code_of_node)
+    backward = ParaphraseEntries.between(table, of_left, of_right, code_of_node)
     related = PairFilter.of(
         np.concatenate([forward.paraphrase, backward.phrase]),
         np.concatenate([forward.phrase, backward.paraphrase]),
@@ -275,7 +275,7 @@ class Phrases:
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class ParaphraseEntries:
     """Entries of a table whose phrase occurs on one side and whose paraphrase occurs on the other, as codes."""
 
     phrase: Ints
@@ -284,7 +284,7 @@ class Entries:
     codes: int  # all codes are below this
 
     @classmethod
-    def between(cls, table: ParaphraseTable, one: Phrases, other: Phrases, code_of_node: Ints) -> Entries:
+    def between(cls, table: ParaphraseTable, one: Phrases, other: Phrases, code_of_node: Ints) -> ParaphraseEntries:
         """The entries with a phrase in `one` and a paraphrase in `other`, sorted by these two."""
         nodes = np.unique(one.nodes.values)
         listed = table.paraphrases.take(nodes)

@@ -51,12 +51,14 @@ const digits = (value) => (value === null ? "none" : Math.abs(value) < 1000 ? va
 
 /** The score of one reply, its place on the metric's scale, and why. */
 function scoreOf(label, told, name) {
-  const part = element("div", undefined, "score");
+  const doubtful = ["doubtful", "not applicable"].includes(told.reliability.status);
+  const part = element("div", undefined, doubtful ? "score doubtful" : "score");
   const [low, high] = told.range;
   if (name) part.append(element("h4", name));
   const value = element("span", digits(told.score), "value");
   if (told.score !== null && high !== null) value.append(" ", element("small", `on a scale from ${low} to ${high}`));
   part.append(value);
+  if (doubtful) part.append(element("p", "Not to be relied on", "mark"));
   if (told.score !== null && high !== null) {
     const meter = element("meter");
     Object.assign(meter, { min: low, max: high, value: told.score });

@@ -13,7 +13,7 @@ from rejoinder.trusting.robustness import (
     GENERIC,
     PERTURBATIONS,
     Perturbation,
-    Words,
+    TokenWords,
     echoed_context,
     generic_reply,
     repetition,
@@ -34,7 +34,9 @@ def rng() -> np.random.Generator:
 @pytest.mark.parametrize("perturbation", PERTURBATIONS, ids=lambda item: item.name)
 @settings(max_examples=60, deadline=None)
 @given(words=some_words.map(tuple), answered=some_words.map(tuple))
-def test_no_reply_becomes_empty_and_the_seed_decides(perturbation: Perturbation, words: Words, answered: Words) -> None:
+def test_no_reply_becomes_empty_and_the_seed_decides(
+    perturbation: Perturbation, words: TokenWords, answered: TokenWords
+) -> None:
     changed = perturbation.change(words, answered, rng())
     assert changed
     assert all(changed)
@@ -43,7 +45,7 @@ def test_no_reply_becomes_empty_and_the_seed_decides(perturbation: Perturbation,
 
 @settings(max_examples=60, deadline=None)
 @given(words=some_words.map(tuple))
-def test_what_each_does(words: Words) -> None:
+def test_what_each_does(words: TokenWords) -> None:
     some = max(1, round(0.3 * len(words)))
     assert Counter(shuffle(words, rng())) == Counter(words)
     assert (shuffle(words, rng()) == words) == (len(set(words)) == 1)

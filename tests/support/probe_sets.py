@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rejoinder.data.judged import JudgedSet
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import load
-from rejoinder.trusting.study import ScoredSet, StudyResult
+from rejoinder.trusting.probing import ScoredSet, TableResult
 from rejoinder.types import Example, JudgedExample
 
 BLEU: Metric = load("bleu-2")
@@ -47,7 +47,7 @@ def scored_set(
     return ScoredSet(judged, "overall", columns, metrics or {}, seed, resamples)
 
 
-def cells(result: StudyResult | None, *key: str) -> dict[str, Any]:
+def cells(result: TableResult | None, *key: str) -> dict[str, Any]:
     """The row that begins with the given texts, by the header."""
     assert result is not None
     (row,) = [row for row in result.rows if row[: len(key)] == key]

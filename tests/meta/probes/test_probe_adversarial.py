@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from probe_sets import cells, example, scored_set
 from rejoinder.registry import load
 from rejoinder.stats.intervals import Interval
 from rejoinder.trusting import robustness
-from rejoinder.trusting.robustness import adversarial_study, good_sample
-from rejoinder.trusting.study import ScoredSet, StudyResult
+from rejoinder.trusting.probing import ScoredSet, TableResult
+from rejoinder.trusting.robustness import adversarial_probe, good_sample
 from rejoinder.types import Example
-from study_sets import cells, example, scored_set
 
 NOUNS = "cat dog tree house river cloud stone bread chair lamp road field".split()
 
@@ -35,14 +35,14 @@ def scored_by(*names: str, examples: list[Example] | None = None) -> ScoredSet:
     return scored_set(examples, human, {name: metric.score(examples) for name, metric in metrics.items()}, metrics)
 
 
-def moves(result: StudyResult | None, metric: str, perturbation: str) -> Interval:
+def moves(result: TableResult | None, metric: str, perturbation: str) -> Interval:
     found = cells(result, metric, perturbation)["change"]
     assert isinstance(found, Interval)
     return found
 
 
 def test_a_bag_of_words_is_blind_to_order() -> None:
-    result = adversarial_study(scored_by("bleu-1", "bleu-2", "length", examples=[*replies(), LONG]))
+    result = adversarial_probe(scored_by("bleu-1", "bleu-2", "length", examples=[*replies(), LONG]))
     for blind in ("bleu-1", "length"):
         for perturbation in ("shuffle", "reversed"):
             row = cells(result, blind, perturbation)
@@ -51,23 +51,23 @@ def test_a_bag_of_words_is_blind_to_order() -> None:
             assert row["before"] == pytest.approx(row["after"])
     assert moves(result, "bleu-2", "reversed").high < 0
     assert result is not None
-    assert "bleu-1 scores lower under" in result.findings[1]
-    assert "does not clearly change under shuffle and reversed" in result.findings[1]
+    assert "bleu-1 scores lower under" in result.sentences[1]
+    assert "does not clearly change under shuffle and reversed" in result.sentences[1]
 
 
 def test_length_likes_repetition() -> None:
-    result = adversarial_study(scored_by("length", examples=[*replies(), LONG]))
+    result = adversarial_probe(scored_by("length", examples=[*replies(), LONG]))
     row = cells(result, "length", "repetition")
     assert moves(result, "length", "repetition").low > 0
     assert (row["share raised"], row["share unchanged"]) == (1, 0)
     assert moves(result, "length", "word drop").high < 0
     assert result is not None
-    assert "scores higher under" in result.findings[1]
-    assert "repetition raises the score of the most replies, 100%" in result.findings[1]
+    assert "scores higher under" in result.sentences[1]
+    assert "repetition raises the score of the most replies, 100%" in result.sentences[1]
 
 
 def test_a_lower_is_better_metric_falls_when_it_rises() -> None:
-    result = adversarial_study(
+    result = adversarial_probe(
         scored_by("repetition(of=context)", examples=[*replies(), example(99, "the context number 99 ?")])
     )
     assert moves(result, "repetition(of=context)", "echoed context").high < 0
@@ -78,7 +78,7 @@ def test_document_frequencies_are_those_of_the_judged_set() -> None:
     column = scored.scores["cider"]
     good = scored.human >= np.median(scored.human)
     expected = (column[good].mean() - column.mean()) / column.std(ddof=1)
-    assert cells(adversarial_study(scored), "cider", "shuffle")["before"] == pytest.approx(expected)
+    assert cells(adversarial_probe(scored), "cider", "shuffle")["before"] == pytest.approx(expected)
 
 
 def test_only_replies_that_people_like_are_perturbed_and_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,9 +100,9 @@ def test_true_and_empty_replies_and_those_without_context_are_passed_over() -> N
     examples = [*replies(), *own, *empty, *homeless]
     metrics = {"length": load("length")}
     scored = scored_set(examples, human, {"length": np.r_[np.full(60, 7), np.full(37, 4.0)]}, metrics)
-    result = adversarial_study(scored)
+    result = adversarial_probe(scored)
     assert result is not None
-    assert "20 replies that equal a reference are left out" in result.findings[0]
+    assert "20 replies that equal a reference are left out" in result.sentences[0]
     changed = {row[1]: row[2] for row in result.rows}
     assert changed["generic reply"] == changed["repetition"] == 24 + len(NOUNS)
     assert changed["echoed context"] == changed["word drop"] == 24  # one word alone cannot be dropped
@@ -110,8 +110,8 @@ def test_true_and_empty_replies_and_those_without_context_are_passed_over() -> N
 
 def test_scores_from_a_file_cannot_be_asked_again() -> None:
     scored = scored_by("length")
-    assert adversarial_study(ScoredSet(scored.judged, "overall", scored.scores)) is None
+    assert adversarial_probe(ScoredSet(scored.judged, "overall", scored.scores)) is None
 
 
 def test_the_same_seed_gives_the_same_result() -> None:
-    assert str(adversarial_study(scored_by("bleu-2"))) == str(adversarial_study(scored_by("bleu-2")))
+    assert str(adversarial_probe(scored_by("bleu-2"))) == str(adversarial_probe(scored_by("bleu-2")))

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from probe_sets import BLEU, example, scored_set
 from rejoinder.registry import load
 from rejoinder.trusting.human_scale import (
     HumanScale,
     clipped,
     comparable,
+    enumerated,
     left_out,
-    listed,
     listed_with,
     normalised,
     of_true_systems,
     own_references,
     scale_of,
 )
-from study_sets import BLEU, example, scored_set
 
 NAN = float("nan")
 
@@ -92,9 +92,9 @@ def test_true_replies() -> None:
 
 
 def test_words() -> None:
-    assert listed([]) == ""
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert enumerated([]) == ""
+    assert enumerated(["a"]) == "a"
+    assert enumerated(["a", "b", "c"]) == "a, b and c"
     assert listed_with({"a": 0.1, "b": -0.25}) == "b (-0.25) and a (+0.10)"
     assert left_out(np.array([False])) == ""
     assert left_out(np.array([True])) == " 1 reply that equals a reference is left out."

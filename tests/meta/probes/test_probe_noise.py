@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
+from probe_sets import cells, example, scored_set
 from rejoinder.registry import load
 from rejoinder.show.figures import LinePanel
-from rejoinder.trusting.robustness import SIGMAS, TRIALS, noise_study, noisy_correlations
-from study_sets import cells, example, scored_set
+from rejoinder.trusting.robustness import SIGMAS, TRIALS, noise_probe, noisy_correlations
 
 
 def test_no_noise_leaves_the_correlation() -> None:
@@ -39,7 +39,7 @@ def test_table_and_curves() -> None:
     human = np.tile([1.0, 2, 3, 4, 5], 20)
     rng = np.random.default_rng(2)
     scores = {"people": human, "guess": rng.random(100), "r": -human}
-    result = noise_study(scored_set([example(i) for i in range(100)], human, scores, {"r": load("repetition")}))
+    result = noise_probe(scored_set([example(i) for i in range(100)], human, scores, {"r": load("repetition")}))
     row = cells(result, "people", "Pearson")
     assert row["exact"] == pytest.approx(1)
     assert row["rounded"] == pytest.approx(1)  # whole ratings stay whole
@@ -52,22 +52,22 @@ def test_table_and_curves() -> None:
     assert curve.curves[0].x == SIGMAS
     assert curve.curves[0].y[-1] == pytest.approx(row["noise 0.5"])
     assert curve.curves[0].low[-1] < curve.curves[0].y[-1] < curve.curves[0].high[-1]
-    assert "that of people, from 1.000 to 0." in result.findings[0]
-    assert "people stays first in 100 of the 100 draws" in result.findings[1]
+    assert "that of people, from 1.000 to 0." in result.sentences[0]
+    assert "people stays first in 100 of the 100 draws" in result.sentences[1]
 
 
 def test_noise_is_measured_in_steps_of_the_scale() -> None:
     human, scores = np.tile([1.0, 2, 3, 4, 5], 20), np.arange(100.0) % 7
     examples = [example(i) for i in range(100)]
-    small, large = (noise_study(scored_set(examples, human * factor, {"m": scores})) for factor in (1, 2))
+    small, large = (noise_probe(scored_set(examples, human * factor, {"m": scores})) for factor in (1, 2))
     assert cells(small, "m", "Pearson")["noise 0.5"] == pytest.approx(cells(large, "m", "Pearson")["noise 0.5"])
 
 
 def test_a_metric_that_tells_nothing_apart_has_no_correlation() -> None:
     human = np.tile([1.0, 2, 3, 4, 5], 20)
-    result = noise_study(scored_set([example(i) for i in range(100)], human, {"flat": np.ones(100)}))
+    result = noise_probe(scored_set([example(i) for i in range(100)], human, {"flat": np.ones(100)}))
     assert np.isnan(cells(result, "flat", "Spearman")["noise 0.5"])
     assert result is not None
-    assert result.findings == (
+    assert result.sentences == (
         "Every metric gives all replies the same score, so there is no correlation for noise to change.",
     )

@@ -100,7 +100,7 @@ class TestCrossValidation:
         assert (len(data.judged), len(data.valid)) == (72, 24)
         (row,) = rows_of(result)
         assert (row["replies"], row["published Pearson"], row["published Spearman"]) == (24, 0.5, 0.6)
-        assert any("elsewhere 0.100 / 0.200" in finding for finding in result.findings)
+        assert any("elsewhere 0.100 / 0.200" in finding for finding in result.sentences)
         assert np.isnan(result.scores["ridge"]).sum() == 96
 
     def test_several_evaluators_however_they_are_given(self, fits: list[TrainingData]) -> None:
@@ -207,7 +207,7 @@ class TestLabelAmounts:
         result = label_amounts(RidgeEvaluator(), made, fractions=(0.05, 0.25, 1.0), seeds=(0, 1), folds=3, **QUICK)
         reached = [estimate(row["Pearson"]) for row in rows_of(result)]
         assert reached[0] + 0.1 < reached[1] < reached[2] - 0.05
-        assert "ridge: 300 labels (100 %) reach" in result.findings[0]
+        assert "ridge: 300 labels (100 %) reach" in result.sentences[0]
         (panel,) = result.panels
         assert isinstance(panel, LinePanel)
         curve = panel.curves[0]
@@ -259,7 +259,7 @@ class TestLabelAmounts:
         assert few["SD over seeds"] == pytest.approx(np.std(reached, ddof=1))
         assert (few["lowest seed"], few["highest seed"]) == pytest.approx((min(reached), max(reached)))
         assert every["SD over seeds"] == pytest.approx(0, abs=1e-12), "all labels are the same labels for every seed"
-        assert "standard deviation over seeds (SD) are of Pearson" in result.findings[-1]
+        assert "standard deviation over seeds (SD) are of Pearson" in result.sentences[-1]
         assert result.to_dict()["rows"][0]["SD over seeds"] == few["SD over seeds"]
         deviation = f"{few['SD over seeds']:.3f}"
         for form in (str(result), result.to_latex(), result.page()):
@@ -268,7 +268,7 @@ class TestLabelAmounts:
         check_printable(result)
         two = label_amounts(RidgeEvaluator(), MADE, seeds=(0, 1), **settings)
         assert "SD over seeds" not in two.header
-        assert "SD" not in two.findings[-1]
+        assert "SD" not in two.sentences[-1]
         assert all(len(row) == len(two.header) for row in two.rows)
 
     def test_seeds_without_a_coefficient_have_no_deviation(self) -> None:
@@ -312,7 +312,7 @@ class TestTransfer:
             pearsonr(scores, OTHER.human("overall")).statistic
         )
         assert rows["made", "other"]["contexts"] == 30
-        assert result.findings[0].startswith("ridge: mean Pearson 0.")
+        assert result.sentences[0].startswith("ridge: mean Pearson 0.")
         check_printable(result)
 
     def test_the_home_figure_is_that_of_cross_validation(self) -> None:

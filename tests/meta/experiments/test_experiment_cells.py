@@ -21,7 +21,7 @@ from rejoinder.learning.data import TrainingData, examples_digest
 from rejoinder.metrics.batch import Batch
 from rejoinder.registry import EVALUATORS, trainable_class
 from rejoinder.trusting.cross_validation import cross_validate
-from rejoinder.trusting.experiments import Grid, GridCell, refuse_trained
+from rejoinder.trusting.experiments import CellRunner, FitCell, refuse_trained
 from rejoinder.types import Dialogue, Scores
 
 MADE = synthetic(contexts=20)
@@ -37,9 +37,9 @@ def fits() -> Iterator[list[TrainingData]]:
     RidgeEvaluator.fits.clear()
 
 
-def cell(**changes: Any) -> GridCell:
+def cell(**changes: Any) -> FitCell:
     """A cell that learns from the first half and is tested on the second, but for what is changed."""
-    return replace(GridCell("ridge", RidgeEvaluator(), TRAIN, TEST, train_set="made", test_set="made"), **changes)
+    return replace(FitCell("ridge", RidgeEvaluator(), TRAIN, TEST, train_set="made", test_set="made"), **changes)
 
 
 class PowerCut(BaseException):
@@ -59,8 +59,8 @@ class Breaking(RidgeEvaluator):
 
 def test_two_grids_do_not_write_into_one_folder(tmp_path: Path) -> None:
     with locked(tmp_path / "cells.jsonl"), pytest.raises(CallError, match="is being written by another call"):
-        Grid(tmp_path).run([cell()])
-    Grid(tmp_path).run([cell()])
+        CellRunner(tmp_path).run([cell()])
+    CellRunner(tmp_path).run([cell()])
     assert [path.name for path in tmp_path.iterdir()] == ["cells.jsonl"], "no lock is left behind"
 
 
@@ -101,7 +101,7 @@ def test_a_line_that_was_cut_off_is_run_again(tmp_path: Path, fits: list[Trainin
 
 
 def test_a_finished_cell_can_be_traced(tmp_path: Path) -> None:
-    Grid(tmp_path).run([cell(seed=4)])
+    CellRunner(tmp_path).run([cell(seed=4)])
     (record,) = map(json.loads, (tmp_path / "cells.jsonl").read_text().splitlines())
     assert record["key"] == cell(seed=4).key
     assert record["signature"].startswith("ridge|alpha:1.0|fit:")
@@ -149,7 +149,7 @@ def test_cells_with_a_key_of_before_are_not_fitted_again(tmp_path: Path) -> None
     fit_key = digest_of(["rejoinder.evaluators.blend.blend.Blend", ridge.signature, data.digest, 0])
     record = {"key": digest_of([fit_key, examples_digest(TEST)]), "scores": [0.5] * len(TEST)}
     (tmp_path / "cells.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
-    [scores], _ = Grid(tmp_path).run([one])
+    [scores], _ = CellRunner(tmp_path).run([one])
     assert scores.tolist() == [0.5] * len(TEST)
     assert len((tmp_path / "cells.jsonl").read_text(encoding="utf-8").splitlines()) == 1
 
@@ -159,7 +159,7 @@ def test_names_decide_nothing() -> None:
 
 
 def test_neighbours_that_are_fitted_alike_share_the_fit(fits: list[TrainingData]) -> None:
-    scores, _ = Grid().run([cell(), cell(test=TEST[:10]), cell(), cell(seed=1)])
+    scores, _ = CellRunner().run([cell(), cell(test=TEST[:10]), cell(), cell(seed=1)])
     assert len(fits) == 2
     np.testing.assert_array_equal(scores[0][:10], scores[1])
 
@@ -167,31 +167,31 @@ def test_neighbours_that_are_fitted_alike_share_the_fit(fits: list[TrainingData]
 def test_unknown_scores_are_kept_as_unknown(tmp_path: Path) -> None:
     examples = tuple(replace(example, context=()) if row % 2 else example for row, example in enumerate(TEST))
     for _ in range(2):
-        (scores,), _ = Grid(tmp_path).run([cell(test=examples)])
+        (scores,), _ = CellRunner(tmp_path).run([cell(test=examples)])
         assert np.isnan(scores).tolist() == [False, True] * 15
 
 
 def test_folders_that_hold_something_else(tmp_path: Path) -> None:
     (tmp_path / "cells.jsonl").write_text('{"key": "1"}\n')
     with pytest.raises(DataError, match=r"cells\.jsonl:1: is not a finished cell"):
-        Grid(tmp_path).run([cell()])
+        CellRunner(tmp_path).run([cell()])
     (tmp_path / "cells.jsonl").write_text("nonsense\n")
     with pytest.raises(DataError, match="is not JSON"):
-        Grid(tmp_path).run([cell()])
+        CellRunner(tmp_path).run([cell()])
     with pytest.raises(CallError, match="is a file"):
-        Grid(tmp_path / "cells.jsonl").run([cell()])
+        CellRunner(tmp_path / "cells.jsonl").run([cell()])
 
 
 def test_needs_are_checked_before_anything_is_fitted(fits: list[TrainingData]) -> None:
     bare = tuple(replace(example, context=()) for example in TEST)
     with pytest.raises(NeedsError, match="ridge needs context, but no test reply of made has any"):
-        Grid().run([cell(), cell(test=bare)])
+        CellRunner().run([cell(), cell(test=bare)])
     assert not fits
 
 
 def test_training_contexts_are_not_tested_on(fits: list[TrainingData]) -> None:
     with pytest.raises(LeakageError) as refused:
-        Grid().run([cell(), cell(train=ITEMS[:20], test=MADE.examples[6:40])])
+        CellRunner().run([cell(), cell(train=ITEMS[:20], test=MADE.examples[6:40])])
     # Rows 6..19 were learned from, and row 20 answers the same context as rows 18 and 19.
     ids = [ITEMS[row].example.id for row in range(6, 16)]
     assert "15 of 34 test replies" in str(refused.value)
@@ -203,29 +203,29 @@ def test_a_refusal_names_the_ways_to_go_on() -> None:
     anyway = r"--allow-leakage REASON to test on them anyway \(in Python: allow_leakage\)$"
     leaking = MADE.examples[:3]
     with pytest.raises(LeakageError, match=rf"; use --folds 5 for folds that share no context, or {anyway}"):
-        Grid().run([cell(test=leaking)])
+        CellRunner().run([cell(test=leaking)])
     with pytest.raises(
         LeakageError, match=rf"; use --shared drop to leave these contexts out of training, or {anyway}"
     ):
-        Grid().run([cell(test=leaking, test_set="other")])
+        CellRunner().run([cell(test=leaking, test_set="other")])
     with pytest.raises(LeakageError, match=rf"the training dialogues: [^;]*; use {anyway}"):
-        Grid().run([cell(dialogues=(Dialogue("1", ("hello", *TEST[0].context, "and so on")),))])
+        CellRunner().run([cell(dialogues=(Dialogue("1", ("hello", *TEST[0].context, "and so on")),))])
 
 
 def test_leakage_is_allowed_for_a_reason_that_is_told() -> None:
-    scores, findings = Grid(allow_leakage="the paper's split is by reply").run([cell(test=MADE.examples[29:33])])
+    scores, findings = CellRunner(allow_leakage="the paper's split is by reply").run([cell(test=MADE.examples[29:33])])
     assert len(scores[0]) == 4
     (finding,) = findings
     assert "up to 1 of 4 test replies" in finding
     assert "the paper's split is by reply" in finding
-    assert Grid(allow_leakage="never mind").run([cell()])[1] == []
+    assert CellRunner(allow_leakage="never mind").run([cell()])[1] == []
     with pytest.raises(CallError, match="must give the reason"):
-        Grid(allow_leakage=" ").run([cell()])
+        CellRunner(allow_leakage=" ").run([cell()])
 
 
 def test_those_to_stop_by_are_training_contexts_too() -> None:
     with pytest.raises(LeakageError, match="30 of 30"):
-        Grid().run([cell(train=(*TRAIN, *(replace(item, split="valid") for item in ITEMS[30:])))])
+        CellRunner().run([cell(train=(*TRAIN, *(replace(item, split="valid") for item in ITEMS[30:])))])
 
 
 def test_dialogues_that_hold_a_test_context_are_refused() -> None:
@@ -234,7 +234,7 @@ def test_dialogues_that_hold_a_test_context_are_refused() -> None:
     with pytest.raises(
         LeakageError, match="3 of 30 test replies have a context that is also in the training dialogues"
     ):
-        Grid().run([cell(dialogues=talk)])
+        CellRunner().run([cell(dialogues=talk)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,7 +247,7 @@ class FineTuned(RidgeEvaluator):
 
 def test_what_an_evaluator_starts_from_counts() -> None:
     with pytest.raises(LeakageError, match="the training data of the model it starts from"):
-        Grid().run([cell(evaluator=FineTuned())])
+        CellRunner().run([cell(evaluator=FineTuned())])
     assert FineTuned().fit((), TRAIN[:12]).trained_contexts.holds([TEST[-1]]).all()
 
 

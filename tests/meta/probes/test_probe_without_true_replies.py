@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
+from probe_sets import cells, example, scored_set
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.robustness import without_true_replies_study
-from rejoinder.trusting.study import ScoredSet
-from study_sets import cells, example, scored_set
+from rejoinder.trusting.probing import ScoredSet
+from rejoinder.trusting.robustness import without_true_replies_probe
 
 
 def recognising(n: int = 120, *, by_name: bool = False) -> ScoredSet:
@@ -34,7 +34,7 @@ def recognising(n: int = 120, *, by_name: bool = False) -> ScoredSet:
 @pytest.mark.parametrize("by_name", [False, True])
 def test_correlations_with_and_without(by_name: bool) -> None:
     scored = recognising(by_name=by_name)
-    result = without_true_replies_study(scored)
+    result = without_true_replies_probe(scored)
     rest = np.arange(120) % 4 != 0
     human, scores = scored.human, scored.scores["overlap"]
     row = cells(result, "overlap")
@@ -50,19 +50,19 @@ def test_correlations_with_and_without(by_name: bool) -> None:
     assert (same.estimate, same.low, same.high) == pytest.approx((0, 0, 0), abs=1e-9)
     assert result is not None
     counts = "0 equal a reference, 30 come" if by_name else "30 equal a reference, 0 come"
-    assert result.findings[0].startswith(f"30 replies of 120 are true ones: {counts}")
-    assert "lower for overlap (-" in result.findings[1]
-    assert "people too" not in result.findings[1]
+    assert result.sentences[0].startswith(f"30 replies of 120 are true ones: {counts}")
+    assert "lower for overlap (-" in result.sentences[1]
+    assert "people too" not in result.sentences[1]
 
 
 def test_without_true_replies_or_with_nothing_else_there_is_no_study() -> None:
     human = np.arange(30) % 5
     assert (
-        without_true_replies_study(
+        without_true_replies_probe(
             scored_set([example(i, f"reply {i}", ["x"]) for i in range(30)], human, {"m": human})
         )
         is None
     )
     assert (
-        without_true_replies_study(scored_set([example(i, "x", ["x"]) for i in range(30)], human, {"m": human})) is None
+        without_true_replies_probe(scored_set([example(i, "x", ["x"]) for i in range(30)], human, {"m": human})) is None
     )

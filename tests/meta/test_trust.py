@@ -14,7 +14,7 @@ from rejoinder.data.judged import JudgedSet, read_judged
 from rejoinder.errors import CallError, NeedsError
 from rejoinder.stats.raters import krippendorff_alpha
 from rejoinder.trusting.correlations import outlier_note, system_level, utterance_level, within_context
-from rejoinder.trusting.study import ScoredSet
+from rejoinder.trusting.probing import ScoredSet
 from rejoinder.trusting.trust import trust
 from rejoinder.types import Example, JudgedExample
 

@@ -1,7 +1,8 @@
-"""The input and the result of a study."""
+"""Probes: tests of what a metric rewards. Their input, their result, and all of them by name."""
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -13,25 +14,25 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Ints
 from rejoinder.data.judged import JudgedSet
-from rejoinder.errors import CallError
+from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
 from rejoinder.scoring.table import json_ready
-from rejoinder.show.document import Block, Column, Document, Figures, Result, Say, Section, Table
+from rejoinder.show.document import Block, Column, Document, Figures, Result, Say, Section, Table, renamed
 from rejoinder.show.document import PValue as PValue
 from rejoinder.show.figures import Panel
 from rejoinder.show.plots import Figure
 from rejoinder.stats.intervals import Interval
 from rejoinder.types import Scores
 
-Cell = str | float | int | Interval
+TableCell = str | float | int | Interval
 PAPER = re.compile(r"[^:]*\b(19|20)\d\d\b[^:]*")
 """A source that is one or more papers, which are cited by authors and year: "Lowe et al. 2017, Table 5"."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredSet:
-    """A judged set with the scores of some metrics: the input of a study."""
+    """A judged set with the scores of some metrics: the input of a probe."""
 
     judged: JudgedSet
     dimension: str
@@ -69,20 +70,26 @@ class ScoredSet:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StudyResult(Result):
-    """A table, its figures, and the findings in words."""
+class TableResult(Result):
+    """A table, its figures, and what they show in sentences."""
 
     name: str
     title: str
     source: str
-    """The paper's table or figure that the study follows."""
+    """The paper's table or figure that the probe follows."""
     header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    findings: tuple[str, ...] = ()
+    rows: tuple[tuple[TableCell, ...], ...]
+    sentences: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
 
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The sentences, as they were named before 0.2."""
+        renamed("findings", "sentences")
+        return self.sentences
+
     def document(self) -> Document:
-        """The table, the findings, and the figures."""
+        """The table, the sentences, and the figures."""
         return Document(self.title, self.blocks())
 
     def blocks(self) -> list[Block]:
@@ -93,7 +100,7 @@ class StudyResult(Result):
             Say([f"{self.title} ({self.source})"], fit=False, only=("text",)),
             Say([source], only=("markdown", "html")),
             Table([Column(name, bounds=2) for name in self.header], self.rows, fit=False, tight=True),
-            Say(self.findings, lines=True, fit=False, tight=True),
+            Say(self.sentences, lines=True, fit=False, tight=True),
             Figures(self.panels),
         ]
 
@@ -102,11 +109,11 @@ class StudyResult(Result):
         return Section(self.title, self.blocks(), _capitalised(self.name.replace("-", " ")), folded=True)
 
     def plot(self, what: str | None = None) -> Figure:
-        """All figures of the study in one, or the one that has this title."""
+        """All figures of the probe in one, or the one that has this title."""
         if what is not None:
             return super().plot(what)
         if not self.panels:
-            raise CallError(f"the study {self.name} has no figure")
+            raise CallError(f"the probe {self.name} has no figure")
         return Figure.of(self.title, self.panels)
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,13 +127,42 @@ class StudyResult(Result):
             )
             for row in self.rows
         ]
-        return {"title": self.title, "source": self.source, "rows": rows, "findings": list(self.findings)}
+        return {
+            "title": self.title,
+            "source": self.source,
+            "rows": rows,
+            **self.answer,
+            "findings": list(self.sentences),  # as they were named before 0.2
+        }
 
 
-def shown(cell: Cell) -> str:
+def cell_text(cell: TableCell) -> str:
     """A cell as text."""
     return Column("", bounds=2).text(cell)
 
 
 def _capitalised(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
+
+
+# Probes from the literature by name. Each takes a `ScoredSet`, and gives None where the data that it needs is missing.
+
+PROBES: dict[str, tuple[str, str]] = {
+    "length-bias": ("probes", "length_bias_probe"),
+    "missed-replies": ("probes", "missed_replies_probe"),
+    "spread": ("probes", "spread_probe"),
+    "without-true-replies": ("robustness", "without_true_replies_probe"),
+    "noise": ("robustness", "noise_probe"),
+    "adversarial": ("robustness", "adversarial_probe"),
+    "scatter": ("probes", "scatter_probe"),
+}
+"""Name -> module of this package, and its function."""
+
+
+def run_probe(name: str, scored: ScoredSet) -> TableResult | None:
+    """The result of the named probe."""
+    if name not in PROBES:
+        raise UnknownNameError("probe", name, [*PROBES, "all"])
+    module, function = PROBES[name]
+    result: TableResult | None = getattr(importlib.import_module(f"rejoinder.trusting.{module}"), function)(scored)
+    return result

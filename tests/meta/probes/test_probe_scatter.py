@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
+from probe_sets import cells, example, scored_set
 from rejoinder.show.figures import ScatterPanel
 from rejoinder.trusting.human_scale import HumanScale
-from rejoinder.trusting.probes import MOST_DOTS, jitter, scatter_study
-from study_sets import cells, example, scored_set
+from rejoinder.trusting.probes import MOST_DOTS, jitter, scatter_probe
 
 
 def test_jitter_is_that_of_the_papers() -> None:
@@ -22,7 +22,7 @@ def test_coefficients_and_dots() -> None:
     rng = np.random.default_rng(0)
     human, scores = rng.integers(1, 6, 60).astype(float), rng.random(60)
     scores[7] = np.nan
-    result = scatter_study(scored_set([example(i) for i in range(60)], human, {"m": scores}))
+    result = scatter_probe(scored_set([example(i) for i in range(60)], human, {"m": scores}))
     known = ~np.isnan(scores)
     linear, ranked = pearsonr(scores[known], human[known]), spearmanr(scores[known], human[known])
     row = cells(result, "m")
@@ -42,7 +42,7 @@ def test_coefficients_and_dots() -> None:
 def test_many_replies_are_sampled_for_the_plot_alone() -> None:
     n = MOST_DOTS + 500
     human = np.arange(n) % 5
-    result = scatter_study(scored_set([example(i) for i in range(n)], human, {"m": human}))
+    result = scatter_probe(scored_set([example(i) for i in range(n)], human, {"m": human}))
     assert cells(result, "m")["replies"] == n
     assert result is not None
     (panel,) = result.panels
@@ -54,9 +54,9 @@ def test_many_replies_are_sampled_for_the_plot_alone() -> None:
 def test_piled_scores_are_named() -> None:
     human = np.tile([1.0, 2, 3, 4], 10)
     scores = np.where(human > 2, 0.0, human)
-    result = scatter_study(scored_set([example(i) for i in range(40)], human, {"m": scores}))
+    result = scatter_probe(scored_set([example(i) for i in range(40)], human, {"m": scores}))
     assert result is not None
     assert (
-        result.findings[1]
+        result.sentences[1]
         == "m gives 50% of the replies the same score, 0.000; its Spearman correlation over the other replies is 1.000."
     )

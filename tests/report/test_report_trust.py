@@ -1,4 +1,4 @@
-"""meta.html: every part of the report is in it, every name is text, and a browser has nothing to complain of."""
+"""trust.html: every part of the report is in it, every name is text, and a browser has nothing to complain of."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ import pytest
 from rejoinder.metrics.base import Metric
 from rejoinder.registry import load
 from rejoinder.show.document import Figures
-from rejoinder.show.figures import Curve, HistogramPanel, IntervalPanel, LinePanel, Panel, ScatterPanel
+from rejoinder.show.figures import HistogramPanel, IntervalPanel, LinePanel, Panel, PlotCurve, ScatterPanel
 from rejoinder.show.html import blocks_html
-from rejoinder.show.plots import drawn
+from rejoinder.show.plots import drawn_panel
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.studies import STUDIES
-from rejoinder.trusting.study import StudyResult
+from rejoinder.trusting.probing import PROBES, TableResult
 from rejoinder.trusting.trust import Trust, trust
 from scored_replies import HOSTILE
 
@@ -54,7 +53,7 @@ def records(*dimensions: str, raters: int = 3) -> list[dict[str, Any]]:
 
 @cache
 def report() -> Trust:
-    return trust(records(), metrics=["bleu-2", "rouge-l", "length"], probes=tuple(STUDIES), resamples=40)
+    return trust(records(), metrics=["bleu-2", "rouge-l", "length"], probes=tuple(PROBES), resamples=40)
 
 
 def text_of(html: str) -> str:
@@ -71,13 +70,13 @@ def titles(html: str, level: int) -> list[str]:
 def test_every_part_is_a_section() -> None:
     made = report()
     html = made.page()
-    studies = [study.title for study in made.dimensions[0].studies]
-    assert len(studies) == len(STUDIES)
+    studies = [study.title for study in made.dimensions[0].probes]
+    assert len(studies) == len(PROBES)
     details = ["Metric against metric", "Agreement between raters", "Notes, signatures and terms"]
     top = "Spearman correlation with people over single replies"
     assert titles(html, 2) == [top, "Single replies", "Systems", "Within contexts", *studies, *details]
     assert html.count("<svg viewBox") == 1 + 1 + 3 + 3 + 2 + sum(
-        len(study.panels) for study in made.dimensions[0].studies
+        len(study.panels) for study in made.dimensions[0].probes
     )
 
 
@@ -92,8 +91,8 @@ def test_numbers_are_those_of_the_report() -> None:
     assert f"{dimension.ceiling.alpha:.3f}" in text
     for signature in made.signatures.values():
         assert signature in text
-    for study in dimension.studies:
-        for finding in study.findings:
+    for study in dimension.probes:
+        for finding in study.sentences:
             assert escape(finding) in text
     assert "seed 0, 40 resamples" in text
 
@@ -115,7 +114,7 @@ def test_the_matrix_of_contests_is_antisymmetric_and_marks_the_significant() -> 
 
 
 def test_studies_can_stand_alone() -> None:
-    study = StudyResult("x", "How labels help", "a paper", ("labels", "Pearson"), ((10, 0.25),), ("More is <better>.",))
+    study = TableResult("x", "How labels help", "a paper", ("labels", "Pearson"), ((10, 0.25),), ("More is <better>.",))
     page = study.page()
     assert "How labels help" in page
     assert "More is &lt;better&gt;." in page
@@ -135,7 +134,7 @@ def test_studies_can_stand_alone() -> None:
     ],
 )
 def test_only_papers_are_followed(source: str, sentence: str | None) -> None:
-    page = StudyResult("x", "How labels help", source, ("labels",), ((10,),)).page()
+    page = TableResult("x", "How labels help", source, ("labels",), ((10,),)).page()
     assert re.findall(r'<p class="intro" dir="auto">(.*?)</p>', page) == [sentence or f"As in {source}."]
 
 
@@ -174,15 +173,15 @@ def test_every_kind_of_panel_is_drawn_with_its_names() -> None:
         IntervalPanel("intervals", (("one", Interval(0.5, 0.4, 0.6)),)),
         HistogramPanel("histograms", (("two", values),)),
         ScatterPanel("dots", values, values, "across", "up", x_jitter=0.3),
-        LinePanel("lines", (Curve("three", (0, 1), (0.5, 0.4), (0.4, 0.3), (0.6, 0.5)),), "noise", "r"),
+        LinePanel("lines", (PlotCurve("three", (0, 1), (0.5, 0.4), (0.4, 0.3), (0.6, 0.5)),), "noise", "r"),
     ]
     grid = "".join(blocks_html([Figures(panels)]))
     for name in ("intervals", "one", "histograms", "two", "dots", "across", "up", "lines", "three", "noise"):
         assert f">{name}<" in grid
     assert grid.count('class="point"') == 3
     assert grid.count('class="band"') == 1
-    assert drawn(panels[2], seed=1) != drawn(panels[2], seed=2)
-    assert drawn(panels[2], seed=1) == drawn(panels[2], seed=1)
+    assert drawn_panel(panels[2], seed=1) != drawn_panel(panels[2], seed=2)
+    assert drawn_panel(panels[2], seed=1) == drawn_panel(panels[2], seed=1)
 
 
 def hostile_report() -> Trust:
@@ -192,7 +191,7 @@ def hostile_report() -> Trust:
     specs = ("bleu-2", "rouge-l", "length", "bleu-1", "chrf")
     labels = (HOSTILE[0], HOSTILE[2], HOSTILE[5], HOSTILE[6], HOSTILE[7])
     metrics: Mapping[str, Metric] = {label: load(spec) for label, spec in zip(labels, specs, strict=True)}
-    made = trust(rows, metrics=metrics, probes=tuple(STUDIES), resamples=20)
+    made = trust(rows, metrics=metrics, probes=tuple(PROBES), resamples=20)
     judged = dataclasses.replace(made.judged, name=HOSTILE[0].replace("/", " "))
     return dataclasses.replace(made, judged=judged, notes=(HOSTILE[4],))
 

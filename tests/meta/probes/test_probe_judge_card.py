@@ -10,7 +10,7 @@ import pytest
 
 from judge_server import Reply, asked_reply, completion, serving, token
 from rejoinder.stats.intervals import Interval
-from rejoinder.trusting.study import StudyResult
+from rejoinder.trusting.probing import TableResult
 from rejoinder.trusting.trust import trust
 from running import Run, WriteLines
 
@@ -52,10 +52,10 @@ def respond(body: dict[str, Any], number: int) -> Reply:
     return completion(str(score), [token(str(score), shares)], tokens=(200, 2))
 
 
-def studies(url: str, spec: str = "") -> dict[str, StudyResult]:
+def studies(url: str, spec: str = "") -> dict[str, TableResult]:
     metric = spec or f'judge(model=m, url="{url}", price_read=5, price_written=10)'
     report = trust(records(), metrics={"j": metric}, resamples=200)
-    return {study.name: study for study in report.dimensions[0].studies}
+    return {study.name: study for study in report.dimensions[0].probes}
 
 
 def test_the_card_has_every_figure() -> None:
@@ -80,7 +80,7 @@ def test_the_card_has_every_figure() -> None:
     assert [(one[1], value(one[4])) for one in calibration.rows] == [
         (f"{score - 0.5:g} to {score + 0.5:g}", score) for score in range(1, 6)
     ]
-    assert "j minus people: 0.00" in calibration.findings[0].replace("+", "")
+    assert "j minus people: 0.00" in calibration.sentences[0].replace("+", "")
 
 
 def test_the_card_and_the_table_of_correlations_give_the_same_interval() -> None:
@@ -96,7 +96,7 @@ def test_the_card_and_the_table_of_correlations_give_the_same_interval() -> None
     with serving(noisy) as server:
         report = trust(records(), metrics={"j": f'judge(model=m, url="{server.url}")'}, resamples=200).dimensions[0]
     [row] = report.utterance.rows
-    card = next(study for study in report.studies if study.name == "judge-card")
+    card = next(study for study in report.probes if study.name == "judge-card")
     assert card.rows[0][3] == row.measured["spearman"].interval
 
 
@@ -115,7 +115,7 @@ def test_every_member_of_a_jury_has_a_row() -> None:
 
 
 def test_there_is_no_card_without_a_judge() -> None:
-    assert not trust(records(), metrics="length", resamples=20).dimensions[0].studies
+    assert not trust(records(), metrics="length", resamples=20).dimensions[0].probes
 
 
 def test_meta_prints_the_card_and_stops_at_the_limit(run: Run, write_lines: WriteLines) -> None:
@@ -126,5 +126,5 @@ def test_meta_prints_the_card_and_stops_at_the_limit(run: Run, write_lines: Writ
         assert "stopped before the cost" in stopped.err
         ran = run("trust", path, "-m", judge, "--json", "--resamples", "50")
         assert ran.code == 0, ran.err
-    study = json.loads(ran.out)["dimensions"]["overall"]["studies"]["judge-card"]
+    study = json.loads(ran.out)["dimensions"]["overall"]["probes"]["judge-card"]
     assert study["rows"][0]["flip rate"]["estimate"] == 1.0
