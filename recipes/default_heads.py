@@ -348,7 +348,31 @@ def train(data: Path, work: Path, sizes: Sizes, minutes: float | None, precision
     )
     network.fit(dialogues, seed=seed, run=run)
     network.export(work / "network", trainable=True)
+    (work / "network" / "MODEL_CARD.md").write_text(card(network), encoding="utf-8")
     shutil.rmtree(work / "checkpoints", ignore_errors=True)
+
+
+def card(network: Encoder) -> str:
+    """What taught the network, by licence and by head."""
+    taught = (__doc__ or "").partition("**What teaches")[2]
+    lines = [
+        "# The network with several heads",
+        "",
+        f"**What teaches{taught.rstrip()}",
+        "",
+        "| head | loss | file | rows | share |",
+    ]
+    lines.append("|---|---|---|---|---|")
+    for data in network.head_data:
+        cells = (
+            data.head.name,
+            data.head.loss,
+            Path(data.head.data).name,
+            f"{len(data.rows):,}",
+            f"{data.head.share:g}",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
 
 
 # The blend.
@@ -376,10 +400,11 @@ def prepare(data: Path, work: Path, sizes: Sizes) -> None:
     corruptions(data, "test", 7, work / "garbled.jsonl")
     if sizes.tiny:
         for path in (work / "sets").glob("*.jsonl"):
-            path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:60]), encoding="utf-8")
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+            path.write_text("".join(lines[:: len(lines) // 80]), encoding="utf-8")
     for name in ("llmbar_natural", "llmfao", "oasst_en_100"):
         rows = list(votes_on_pairs(data / "preferences" / f"{name}.jsonl.gz"))
-        write(work / "preferences" / f"{name}.jsonl", rows[:60] if sizes.tiny else rows)
+        write(work / "preferences" / f"{name}.jsonl", rows[:200] if sizes.tiny else rows)
 
 
 def corruptions(data: Path, split: str, seed: int, output: Path) -> None:

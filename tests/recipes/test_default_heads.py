@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recipes.contradiction_rules import MinimalPair
 
 from places import ROOT
 from recipes import default_heads
@@ -33,7 +34,7 @@ def read(tmp_path: Path, rows: Any, loss: str) -> HeadData:
 
 
 def test_the_correct_reply_is_the_one_that_wins(tmp_path: Path) -> None:
-    pairs = [default_heads.MinimalPair((f"context {n}",), f"right {n}", f"wrong {n}", "time") for n in range(20)]
+    pairs = [MinimalPair((f"context {n}",), f"right {n}", f"wrong {n}", "time") for n in range(20)]
     data = read(tmp_path, default_heads.pairs_of(pairs, RNG(0)), "pairs")
     firsts = 0
     for row in data.rows:

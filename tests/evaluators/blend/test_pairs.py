@@ -129,6 +129,14 @@ def test_long_can_be_good_in_one_place_and_bad_in_another(preferences: str, tmp_
     assert known.holds([Example("", asked, ""), Example("", ("new",), "")]).tolist() == [True, False]
 
 
+def test_pairs_are_fitted_without_what_is_counted(preferences: str, tmp_path: Path) -> None:
+    blend = Blend(members=("length",), surface=False, models=("ridge",), preferences=(preferences,))
+    blend.fit((), judged()).save(tmp_path / "blend")
+    [line] = Blend.load(tmp_path / "blend").report_.pairs
+    assert line.longer is None
+    assert "-" in str(blend.report_)
+
+
 def test_preferences_without_replies_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "preferences.jsonl"
     path.write_text(json.dumps({"context": ["a"], "a": "x", "b": "y", "winner": "a"}), encoding="utf-8")

@@ -47,7 +47,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Four files, of which each has another loss; what they teach can be seen in the words of a reply."""
     folder = tmp_path_factory.mktemp("heads")
     said = [("good", "i like {} so much"), ("bad", "well {} makes me happy all day")]
-    votes, binary, ranking, pairs = [], [], [], []
+    votes: list[dict[str, Any]] = []
+    binary: list[dict[str, Any]] = []
+    ranking: list[dict[str, Any]] = []
+    pairs: list[dict[str, Any]] = []
     for topic in TOPICS:
         context = [f"tell me about {topic}"]
         texts = {kind: text.format(topic) for kind, text in said}
@@ -96,6 +99,12 @@ def evaluator(tiny: Path, files: dict[str, str]) -> Encoder:
     model = model.with_heads(("fits", "other"), tuple(each.digest for each in tasks), 0, whole_replies=False)
     train_stage(HeadsStage(model, tasks, seed=0, new_rate=1.0), QUICK, 0, None, "")
     return Encoder(encoder=str(tiny), heads=heads(files), **LIMITS).with_model(model, TrainingData())
+
+
+def weights(evaluator: Encoder) -> dict[str, torch.Tensor]:
+    model = evaluator.model_
+    assert isinstance(model, TorchModel)
+    return plain_state(model.network)
 
 
 def test_every_head_learns_its_data(evaluator: Encoder) -> None:
@@ -164,12 +173,12 @@ def test_an_exported_network_is_trained_further_and_keeps_its_heads(
 
 @pytest.mark.parametrize("at", [3, 11])
 def test_a_resumed_run_ends_with_the_same_weights(tiny: Path, files: dict[str, str], tmp_path: Path, at: int) -> None:
-    whole = plain_state(trained(tiny, files).model_.network)
+    whole = weights(trained(tiny, files))
     run = TrainingRun(checkpoints=tmp_path / "checkpoints", save_every=2)
     with interrupted(HeadsStage, at):
         trained(tiny, files, run)
     resumed = TrainingRun(checkpoints=tmp_path / "checkpoints", save_every=2, resume=True)
-    found = plain_state(trained(tiny, files, resumed).model_.network)
+    found = weights(trained(tiny, files, resumed))
     assert whole.keys() == found.keys()
     assert all(torch.equal(whole[name], found[name]) for name in whole)
 
@@ -271,12 +280,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_run_in_pieces_ends_with_the_same_weights(tiny: Path, files: dict[str, str], tmp_path: Path) -> None:
-    whole = plain_state(trained(tiny, files).model_.network)
+    whole = weights(trained(tiny, files))
     pieces = 0
     while True:
         run = TrainingRun(checkpoints=tmp_path / "checkpoints", resume=pieces > 0, pause_after=1e-9)
         try:
-            found = plain_state(trained(tiny, files, run).model_.network)
+            found = weights(trained(tiny, files, run))
             break
         except Paused:
             pieces += 1

@@ -76,8 +76,8 @@ def test_the_score_is_the_mean_over_the_parts(tiny: Path) -> None:
 
 def test_short_replies_have_the_scores_of_before(tiny: Path) -> None:
     replies = pairs("i like tea", "well", "why do you like rain so much")
-    scores = [encoder(tiny, whole=whole).model_.score(replies) for whole in (True, False)]
-    np.testing.assert_array_equal(*scores)
+    whole, beginning = (encoder(tiny, whole=each).model_.score(replies) for each in (True, False))
+    np.testing.assert_array_equal(whole, beginning)
 
 
 def test_markdown_is_read_as_text(tiny: Path) -> None:
@@ -104,7 +104,7 @@ def test_what_was_not_read_is_said(tiny: Path) -> None:
     assert isinstance(watcher, UnreadWatcher)
     watcher.add(Batch(examples))
     other = evaluator.watcher()
-    assert other is not None
+    assert isinstance(other, UnreadWatcher)
     other.add(Batch(examples[:1]))
     watcher.merge(other.state())
     assert watcher.notes() == [

@@ -428,8 +428,8 @@ class PairLine:
     name: str
     pairs: int
     right: Interval
-    longer: float
-    """How often the preferred reply is the longer one."""
+    longer: float | None
+    """How often the preferred reply is the longer one; None where lengths are not counted."""
 
 
 @dataclass(frozen=True)
@@ -494,7 +494,12 @@ class BlendFigures:
         if not self.pairs:
             return []
         rows = [
-            [line.name, str(line.pairs), interval_text(line.right, 2), number_text(line.longer, 2)]
+            [
+                line.name,
+                str(line.pairs),
+                interval_text(line.right, 2),
+                "-" if line.longer is None else number_text(line.longer, 2),
+            ]
             for line in self.pairs
         ]
         return ["", grid(["pairs", "number", "preferred reply higher", "preferred reply longer"], rows)]
@@ -562,7 +567,7 @@ def _pair_lines(data: LabelledRows, choice: ModelChoice, names: Sequence[str], s
     lines = []
     for number, name in enumerate(names):
         mine = (data.pairs.sets == number) & ~np.isnan(right)
-        longer = math.nan
+        longer = None
         if length is not None:
             part = data.pairs.rows(mine)
             longer = float(np.mean(part.in_order(part.first[:, length], part.second[:, length])))
