@@ -130,7 +130,7 @@ def test_long_can_be_good_in_one_place_and_bad_in_another(preferences: str, tmp_
 
 
 def test_pairs_are_fitted_without_what_is_counted(preferences: str, tmp_path: Path) -> None:
-    blend = Blend(members=("length",), surface=False, models=("ridge",), preferences=(preferences,))
+    blend = Blend(members=("length", "specificity"), surface=False, models=("ridge",), preferences=(preferences,))
     blend.fit((), judged()).save(tmp_path / "blend")
     [line] = Blend.load(tmp_path / "blend").report_.pairs
     assert line.longer is None
