@@ -12,13 +12,13 @@ import numpy as np
 
 from rejoinder.comparing.labels import LabelDifference, LabelMeans
 from rejoinder.comparing.tests import Ranking
-from rejoinder.comparing.verdict import FailIf, Gate, Verdict, claim, gate, needed_text
+from rejoinder.comparing.verdict import FailIf, Gate, Verdict, gate, needed_text, verdict_words
 from rejoinder.data.replay import Replay
 from rejoinder.errors import UnknownNameError
 from rejoinder.metrics.base import Metric
 from rejoinder.scoring.advice import meaning
 from rejoinder.scoring.reliability import remedy
-from rejoinder.scoring.table import CAUTION, MOST_PLOTTED, DecidingMetric, ScoreTable
+from rejoinder.scoring.table import CAUTION, MOST_PLOTTED, DecidingMetric, ScoreTable, all_replies
 from rejoinder.show.document import (
     ALL_FORMS,
     NOT_LATEX,
@@ -241,9 +241,17 @@ class Comparison(Result):
         lower = "" if table.higher_is_better.get(primary, True) else ", lower is better"
         more = len(order) - MOST_PLOTTED
         rest = f" The {more} others are in the table below." if more > 0 else ""
-        caption = f"Means with 95 % intervals{lower}.{rest}"
-        panel = table.means_panel(primary, order[:MOST_PLOTTED])
-        return [VerdictText(self.sentences, panel, caption, meaning(table, told=primary))]
+        doubt = f" {primary} cannot judge these replies." if table.doubt(primary) else ""
+        return [
+            VerdictText(
+                self.sentences,
+                table.means_panel(primary, order[:MOST_PLOTTED]),
+                f"Means with 95 % intervals{lower}.{rest}{doubt}",
+                meaning(table, told=primary),
+                visible=2 + len(self.coverage),
+                next_step=_next_step(self),
+            )
+        ]
 
     def _page_blocks(self) -> Sequence[Block]:
         from rejoinder.scoring.page import page_blocks
@@ -310,6 +318,24 @@ class Voice:
         return frozenset(str(system) for (_, system), count in wins.items() if count == len(systems) - 1)
 
 
+def _next_step(comparison: Comparison) -> str:
+    """What to do after the verdict, where the verdict itself does not say it."""
+    first = comparison.decisive_verdicts[0]
+    if not comparison.decided or first.outcome == "identical":
+        return ""
+    if comparison.better is not None or first.outcome in ("equivalent", "no worse", "higher"):
+        sees = (
+            f": `rejoinder metrics {first.metric}` says what this metric does not see" if not comparison.human else ""
+        )
+        return f"What to do next: read the replies below, also those that speak against it{sees}."
+    if comparison.human is not None:
+        return "What to do next: let people rate more replies, or compare more contexts."
+    return (
+        "What to do next: compare more contexts, or let people rate some replies (`rejoinder sample`). If small "
+        "differences do not matter, `--margin` says whether this one is small."
+    )
+
+
 def _undecided(comparison: Comparison) -> Iterator[str]:
     metric = comparison.primary.metric
     yield f"Not decided: {comparison.table.doubt(metric)}."
@@ -320,7 +346,7 @@ def _undecided(comparison: Comparison) -> Iterator[str]:
 
 def _of_two(comparison: Comparison) -> Iterator[str]:
     (verdict,) = comparison.decisive_verdicts
-    found = claim(verdict.facts, f" on {verdict.metric}")
+    found = verdict_words(verdict.facts, f" on {verdict.metric}")
     begins_with_a_name = verdict.outcome not in ("open", "untested")
     yield f"{found if begins_with_a_name else _capitalised(found)}."
     yield from _means(comparison, verdict)
@@ -401,7 +427,7 @@ def _closest_to_the_best(best: str | None, verdicts: Sequence[Verdict]) -> Itera
     """How large the lead of the best system is: over the one that comes closest."""
     if best is not None:
         closest = min((v for v in verdicts if v.better == best), key=lambda verdict: verdict.facts.gap.estimate)
-        yield f"Its smallest lead: {claim(closest.facts)}."
+        yield f"Its smallest lead: {verdict_words(closest.facts)}."
 
 
 def _open_pairs(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -488,11 +514,15 @@ def _two_systems(comparison: Comparison) -> Table:
         means = [(verdict.a, result.mean_a), (verdict.b, result.mean_b)]
         cells = [Marked(mean) if verdict.better == name else mean for name, mean in means]
         rows.append([_named(verdict), *cells, result.difference, _p_of(verdict), verdict.n])
+        if whole := comparison.table.diversity().get(verdict.metric):
+            rows.append([all_replies(verdict.metric), whole[verdict.a], whole[verdict.b], None, None, None])
     starred = "" if all(verdict.doubt for verdict in comparison.verdicts) else " * significantly better"
     caption = f"Difference: {b} minus {a}. n: {_counted(comparison)}.{starred}{_correction(comparison)}"
     caption = caption if caption.endswith(".") else f"{caption}."
     if any(verdict.higher_is_better is False for verdict in comparison.verdicts):
         caption += " ↓ lower is better."
+    if comparison.table.diversity():
+        caption += " Of all replies: what several replies repeat counts, too."
     return Table(["metric", a, b, Column("difference [95 %]", sign=True), "p", "n"], rows, note=caption, only=TERMINAL)
 
 
@@ -529,7 +559,12 @@ def _all_means(comparison: Comparison) -> Table:
     badges = [comparison.system(system) for system in systems]
     if len(systems) <= MOST_COLUMNS:
         columns = ["metric", *(Column(badge, digits=3) for badge in badges)]
-        return Table(columns, [[name, *(cells[label, each] for each in systems)] for label, name in names.items()])
+        rows: list[list[Cell]] = []
+        for label, name in names.items():
+            rows.append([name, *(cells[label, each] for each in systems)])
+            if whole := table.diversity().get(label):
+                rows.append([all_replies(label), *(whole[each] for each in systems)])
+        return Table(columns, rows)
     columns = ["system", *(Column(name, digits=3) for name in names.values())]
     rows = [[badge, *(cells[label, badge.name] for label in names)] for badge in badges]
     return Table(columns, rows)
@@ -538,7 +573,8 @@ def _all_means(comparison: Comparison) -> Table:
 def _with_role(comparison: Comparison, variants: Sequence[str]) -> str:
     """The metric, its direction, whether it decides, and how many variants it has."""
     label = variants[0]
-    decides = label == comparison.primary.metric and comparison.human is None and len(comparison.table.metrics) > 1
+    alone = comparison.human is None and comparison.decided
+    decides = label == comparison.primary.metric and alone and len(comparison.table.metrics) > 1
     said = [*(["decides"] if decides else []), *([f"and {len(variants) - 1} more"] if len(variants) > 1 else [])]
     arrow = " ↓" if comparison.table.higher_is_better.get(label, True) is False else ""
     role = f" ({', '.join(said)})" if said else ""
