@@ -385,10 +385,10 @@ REGISTERED: dict[str, Registered] = {
         "shipped",
         "default-3",
         purpose="how good a reply is, from 1 to 5, by a network and other signals that come with the package",
-        weakness="Does not see that a reply contradicts what was said before, or is wrong: it may even prefer it. Knows "
-        "only short chat in English: nothing is decided about long replies, lists or code. Hardly distinguishes replies "
-        "to one context that are all on topic, nor specific replies from generic ones. Do not rely on the score of a "
-        "single reply.",
+        weakness="Does not see that a reply contradicts what was said before, or is wrong: it may even prefer it. "
+        "Knows only short chat in English: nothing is decided about long replies, lists or code. Hardly distinguishes "
+        "replies to one context that are all on topic, nor specific replies from generic ones. Do not rely on the "
+        "score of a single reply.",
         page="results/default-blend.md",
     ),
     "default-fast": Registered(

@@ -356,7 +356,7 @@ def _answer(block: VerdictText, seed: int) -> Html:
 
 def _with_code(sentence: Html) -> Html:
     """Commands, which sentences have between backticks, as code."""
-    return Html(re.sub(r"`([^`<>]+)`", r"<code>\1</code>", sentence))
+    return Html(re.sub(r"`((?:rejoinder |--)[^`<>]+)`", r"<code>\1</code>", sentence))
 
 
 def _because(sentences: Sequence[Html]) -> Html:
