@@ -91,7 +91,7 @@ def test_the_tables_of_the_blends(tmp_path: Path, capsys: pytest.CaptureFixture[
             response = " ".join(TURNS[n % 6].split()[: 2 + n % 4])
             # The people of one set like short replies: the more it counts, the worse the others are predicted.
             sign = -1 if path.name == "made.jsonl" else 1
-            judged_as = {"overall": [sign * len(response) + rng.normal()]}
+            judged_as = {"overall": [sign * len(response) + 2 * rng.normal()]}
             rows.append({"id": f"{n}", "context": [f"{TURNS[n % 5]} {n}"], "response": response, "scores": judged_as})
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     judged, (made, tested) = (

@@ -99,6 +99,9 @@ def test_what_is_sensible_acceptable_or_informative(tmp_path: Path) -> None:
     assert all(row.replies[int(np.argmin(row.wanted))] in default_heads.TRUISMS for row in found)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.shared_data
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data")
 def test_all_steps_run(tmp_path: Path) -> None:
     given = ["--data", str(SHARED), "--work", str(tmp_path), "--tiny", "--threads", "1", "--mixed-precision", "no"]

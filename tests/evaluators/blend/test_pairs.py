@@ -129,6 +129,26 @@ def test_long_can_be_good_in_one_place_and_bad_in_another(preferences: str, tmp_
     assert known.holds([Example("", asked, ""), Example("", ("new",), "")]).tolist() == [True, False]
 
 
+def test_pairs_of_one_context_say_nothing_about_others(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.jsonl"
+    lines = [
+        {
+            "context": ["Go on"],
+            "a": "x",
+            "b": "y",
+            "winner": "a",
+            "response_a": f"one {n}",
+            "response_b": f"two {n} three",
+        }
+        for n in range(30)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    blend = Blend(members=("length",), models=("ridge",), preferences=(str(path),)).fit((), judged())
+    [line] = blend.report_.pairs
+    assert (line.right.low, line.right.high) == (0.0, 1.0)
+    blend.save(tmp_path / "blend")
+
+
 def test_pairs_are_fitted_without_what_is_counted(preferences: str, tmp_path: Path) -> None:
     blend = Blend(members=("length", "specificity"), surface=False, models=("ridge",), preferences=(preferences,))
     blend.fit((), judged()).save(tmp_path / "blend")

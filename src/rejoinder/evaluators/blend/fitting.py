@@ -572,6 +572,8 @@ def _pair_lines(data: LabelledRows, choice: ModelChoice, names: Sequence[str], s
             part = data.pairs.rows(mine)
             longer = float(np.mean(part.in_order(part.first[:, length], part.second[:, length])))
         interval = mean_interval(right[mine], data.pairs.groups[mine])
+        if math.isnan(interval.low):  # a single context says nothing about others
+            interval = replace(interval, low=0.0, high=1.0)
         lines.append(PairLine(name, int(mine.sum()), interval, longer))
     return tuple(lines)
 
