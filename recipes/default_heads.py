@@ -8,8 +8,8 @@ after --minutes and is resumed by the same command, with the weights of a run wi
 
 **How long it takes.** With bf16, a core of an AMD EPYC with AVX-512 BF16 reads and learns about 2,100 tokens per second
 (1,370 without it), and a batch of 16 rows has about 2,100: 20,000 batches take about 5.6 hours of one core and, with
-two idle cores and two threads, three to four hours. Validation, every 500 batches, adds a tenth. `material` takes fifteen
-minutes (the scores to keep), `blend` fifteen and `evaluate` thirty; the last two are estimates.
+two idle cores and two threads, three to four hours. Validation, every 500 batches, adds a tenth. By estimate,
+`material` takes fifteen minutes (the scores to keep), `blend` fifteen and `evaluate` thirty.
 
 **What teaches the network.** Only data whose licence allows commercial use:
 
