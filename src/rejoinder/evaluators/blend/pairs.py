@@ -19,8 +19,8 @@ from rejoinder.types import Example
 FEWEST_PAIRS = 20
 """Pairs that a file must have."""
 DISTANCE = 2 / math.sqrt(math.pi)
-"""By how much a preferred reply should score above the other, in standard deviations of ratings: the mean distance of two
-ratings that are drawn at random from a normal distribution."""
+"""By how much a preferred reply should score above the other, in standard deviations of ratings: the mean distance of
+two ratings that are drawn at random from a normal distribution."""
 _VALUES = {"a": 1.0, "b": -1.0}
 
 
