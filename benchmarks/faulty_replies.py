@@ -187,8 +187,8 @@ def example(name: str, context: Sequence[str], reply: str, system: str) -> Examp
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Recipes: each takes a real reply, the half and random numbers, and gives kind, context and faulty reply; None where the
-# reply does not lend itself to it.
+# Recipes: each takes a real reply, the half and random numbers, and gives kind, context and faulty reply; None where
+# the reply does not lend itself to it.
 
 Recipe = Callable[[Turn, Half, random.Random], tuple[str, Sequence[str], str] | None]
 
@@ -595,7 +595,12 @@ def digests() -> dict[str, str]:
             f"people {half}": human_replies(half),
             f"assistants {half}": assistant_replies(half),
         }
-    return {name: hashlib.sha256(json.dumps(plain(rows)).encode()).hexdigest()[:16] for name, rows in lists.items()}
+    return {name: digest(rows) for name, rows in lists.items()}
+
+
+def digest(examples: Sequence[Example]) -> str:
+    """Changes when one of the examples does."""
+    return hashlib.sha256(json.dumps(plain(examples)).encode()).hexdigest()[:16]
 
 
 def shown(fault: str, half: Half, count: int) -> Iterator[str]:
