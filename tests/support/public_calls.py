@@ -79,6 +79,11 @@ CALLS: dict[str, Call] = {
             "max_cost": but_none(ABOVE_ZERO),
         },
     ),
+    "faults": Call(
+        rejoinder.faults,
+        {"replies": EXAMPLES},
+        {"replies": [*ORIGINS, *NOTHING], "only": [*TEXTS, None, "lop", ["empty", "nope"]], "everything": FLAGS},
+    ),
     "judge_costs": Call(
         rejoinder.judge_costs, {"replies": [EXAMPLES], "metrics": "length"}, {"replies": [*ORIGINS, *NOTHING]}
     ),

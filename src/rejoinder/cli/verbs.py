@@ -186,6 +186,11 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "scoring.check:check",
             tells_readings=False,  # the result contains them
         ),
+        "faults": Verb(
+            "name what is wrong with replies, show where, and count it",
+            "faulting.found:faults",
+            forms="latex details report texts",
+        ),
         "score": Verb(
             "score replies with metrics and evaluators",
             "scoring.score:score",

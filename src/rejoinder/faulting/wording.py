@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from rejoinder.faulting.fault import Evidence, Fault, Reply
 from rejoinder.replies.filters import is_offensive, offensive_words
+from rejoinder.text.language import UNKNOWN_LANGUAGE
 
 # Markup: what a program left in the reply.
 
@@ -341,7 +342,8 @@ _STRETCHED = tuple(3 * letter for letter in "aceghiknoprstu")
 _INSULTS = frozenset("kill piece subhuman moron idiot imbecile scum die hate hates fvck fvcking fuck fucking".split())
 _THREATS = re.compile(
     r"\bkill (?:yourself|urself)\b|\bpiece of (?:garbage|filth|scum|trash)\b|\bsubhuman\b"
-    r"|\byou(?:(?:'|\u2019)?re| are) (?:an? )?(?:\w+ )?(?:moron|idiot|imbecile|scum)\b|\bscum[.!]|^die\b"
+    r"|\byou(?:(?:'|\u2019)?re| are) (?:an? )?(?:\w+ )?(?:moron|idiot|imbecile|scum)\b|\bscum[.!]"
+    r"|^die,? (?:you|scum|bastard|already)\b"
     r"|\b(?:everybody|everyone|nobody) (?:hates|likes) you\b|\bfvck\w*"
 )
 _INNOCENT = re.compile(
@@ -401,6 +403,8 @@ class Offensive(Fault):
         if word.startswith("bitch") and _BREEDING.search(reply.asked):
             return None
         for found in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", lower):
+            if reply.language not in ("en", UNKNOWN_LANGUAGE):
+                return None
             if not any(start <= found.start() < end for start, end in innocent):
                 return reply.span(found) if len(lower) == len(reply.text) else Evidence(*reply.whole)
         return None
