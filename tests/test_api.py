@@ -68,6 +68,7 @@ def python_blocks(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.filterwarnings("ignore:only \\d+ different replies")  # of the demo, which says so
 @pytest.mark.parametrize(
     "page",
     [

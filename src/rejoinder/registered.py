@@ -385,16 +385,18 @@ REGISTERED: dict[str, Registered] = {
         "shipped",
         "default-3",
         purpose="how good a reply is, from 1 to 5, by a network and other signals that come with the package",
-        weakness="Knows no facts, and only short chat in English: nothing is decided about long replies, lists or "
-        "code. Hardly distinguishes replies to one context that are all on topic, nor specific replies from generic "
-        "ones. Do not rely on the score of a single reply.",
+        weakness="Does not see that a reply contradicts what was said before, or is wrong: it may even prefer it. "
+        "Knows only short chat in English: nothing is decided about long replies, lists or code. Hardly distinguishes "
+        "replies to one context that are all on topic, nor specific replies from generic ones. Do not rely on the "
+        "score of a single reply.",
         page="results/default-blend.md",
     ),
     "default-fast": Registered(
         "shipped",
         "default-fast",
         purpose="the same by word vectors and counts: less accurate, but tens of thousands of replies per second",
-        weakness="Agrees less well with people than default. Reads words and not their order, and only English.",
+        weakness="Agrees less well with people than default, and sees contradictions and errors as little. Reads words "
+        "and not their order, and only English.",
     ),
     "default@1": Registered(
         "shipped",

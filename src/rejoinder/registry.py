@@ -22,41 +22,44 @@ from rejoinder.errors import CallError, DataError, UnknownNameError, shortened
 from rejoinder.folders.schema import looks_like_path, read_config
 from rejoinder.folders.sources import offline
 from rejoinder.options import Option, of_type, verb
-from rejoinder.registered import REGISTERED, Kind
+from rejoinder.registered import REGISTERED
 from rejoinder.specs import instance, parse_spec
 
 
-def _places(*kinds: Kind) -> dict[str, str]:
-    return {name: known.place for name, known in REGISTERED.items() if known.kind in kinds}
+def _known(column: str, **having: Any) -> dict[str, Any]:
+    """Name -> this column of its record, for the names whose record has this value."""
+    ((key, value),) = having.items()
+    return {name: getattr(each, column) for name, each in REGISTERED.items() if getattr(each, key) == value}
 
 
-METRICS = _places("metric")
+METRICS: dict[str, str] = _known("place", kind="metric")
 """Metrics that need no training: name -> class."""
 
-JUDGES = _places("judge")
+JUDGES: dict[str, str] = _known("place", kind="judge")
 """Language models as judges: name -> class. They need an address, so that `all` does not name them."""
 
-EVALUATORS = _places("evaluator")
+EVALUATORS: dict[str, str] = _known("place", kind="evaluator")
 """Metrics that are trained, saved in a folder and loaded from it: name -> class."""
 
-REPLY_MODELS = _places("reply model")
+REPLY_MODELS: dict[str, str] = _known("place", kind="reply model")
 """Models that write or retrieve replies: name -> class."""
 
-ENCODERS = _places("sentence encoder") | {name: known.place for name, known in REGISTERED.items() if known.encodes}
+ENCODERS: dict[str, str] = _known("place", kind="sentence encoder") | _known("place", encodes=True)
 """Sentence encoders that are saved in a folder: name -> class. The encoder of a reply model can serve as well."""
 
-SHIPPED_EVALUATORS = {name: known.purpose for name, known in REGISTERED.items() if known.kind == "shipped"}
+SHIPPED_EVALUATORS: dict[str, str] = _known("purpose", kind="shipped")
 """Trained evaluators that come with the package: name -> what each measures."""
 
-SHIPPED_FOLDERS = _places("shipped") | {"default@3": REGISTERED["default"].place}
+SHIPPED_FOLDERS: dict[str, str] = _known("place", kind="shipped") | {"default@3": REGISTERED["default"].place}
 """The same, versions included: name -> folder. Scores of two versions must not be compared."""
 
-TEMPLATES = {name: known.models for name, known in REGISTERED.items() if known.kind == "template"}
+TEMPLATES: dict[str, Mapping[str, str]] = _known("models", kind="template")
 """Evaluators of which the package has the fitted weights, but not all members: name -> models that they need."""
 
-TRAINABLE = {
-    group: {name: known.purpose for name, known in REGISTERED.items() if known.group == group}
-    for group in dict.fromkeys(known.group for known in REGISTERED.values() if known.group)
+TRAINABLE: dict[str, dict[str, str]] = {
+    group: _known("purpose", group=group)
+    for group in dict.fromkeys(map(attrgetter("group"), REGISTERED.values()))
+    if group
 }
 """Heading -> name -> purpose, of all that `rejoinder train` trains."""
 

@@ -72,6 +72,7 @@ def test_compare(run: Run, demo: Path, tmp_path: Path, parsed: dict[str, int]) -
     assert parsed == {"good.jsonl": 2, "generic.jsonl": 2}
 
 
+@pytest.mark.filterwarnings("ignore:only \\d+ different replies")  # of the demo, which says so
 def test_the_function(demo: Path, parsed: dict[str, int]) -> None:
     rejoinder.score(demo, ["cider", "length"], resamples=20)
     assert parsed == {"demo.jsonl": 2}

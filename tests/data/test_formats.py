@@ -208,7 +208,7 @@ def test_scoring_is_the_same_whatever_the_format(tmp_path: Path) -> None:
 def test_what_holds_no_examples(origin: Any, kind: str) -> None:
     with pytest.raises(CallError) as caught:
         list(rejoinder.read(origin))
-    assert str(caught.value) == f"cannot read examples from a {kind}: expected a path, a frame or a list"
+    assert str(caught.value) == f"cannot read examples from a {kind}: expected a path, a data frame or a list"
 
 
 def test_a_generator_is_read_once_and_kept() -> None:

@@ -22,7 +22,7 @@ GOOD = {
     "dimensions": ({"fluency": 3, "relevance": [1, 2]}, {"fluency": (3.0,), "relevance": (1.0, 2.0)}),
     "a cell": ("4", {"score": (4.0,)}),
     "a cell with JSON": ('{"fluency": [1, 5]}', {"fluency": (1.0, 5.0)}),
-    "a frame's array": (np.array([1, 2]), {"score": (1.0, 2.0)}),
+    "a data frame's array": (np.array([1, 2]), {"score": (1.0, 2.0)}),
     "200 digits": (10**200, {"score": (1e200,)}),
 }
 BAD = {

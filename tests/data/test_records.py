@@ -34,7 +34,7 @@ def test_unknown_fields_are_ignored() -> None:
 def test_labels_may_be_whole_numbers() -> None:
     made = example({"response": "hi", "id": 17, "system": np.int64(2), "context_id": -1})
     assert (made.id, made.system, made.context_id) == ("17", "2", "-1")
-    assert example({"response": "hi", "id": 17.0}).id == "17", "as a frame writes it beside a missing one"
+    assert example({"response": "hi", "id": 17.0}).id == "17", "as a data frame writes it beside a missing one"
 
 
 def test_one_reference_may_stand_alone() -> None:

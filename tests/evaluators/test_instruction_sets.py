@@ -22,6 +22,7 @@ EXAMPLES = [item.example for item in judged(24)]
 @pytest.mark.skipif(
     torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"), reason="needs a processor with AVX2"
 )
+@pytest.mark.filterwarnings("ignore:only \\d+ different replies")
 @pytest.mark.parametrize("older", ["DEFAULT", pytest.param("AVX2", marks=pytest.mark.slow)])
 def test_scores_with_older_instructions(older: str, tmp_path: Path) -> None:
     """Emulated on this processor."""

@@ -144,6 +144,14 @@ def test_fewer_than_three_systems_have_no_system_level(made_up: ScoredSet) -> No
     assert system_level(made_up.take(rows)) is None
 
 
+def test_a_correlation_over_three_systems_has_no_p_value(made_up: ScoredSet) -> None:
+    for systems, known in ((3, False), (5, True)):
+        rows = np.flatnonzero(np.isin(made_up.judged.systems, [f"system {n}" for n in range(systems)]))
+        table = system_level(made_up.take(rows))
+        assert table is not None
+        assert {bool(np.isfinite(row.measured["pearson"].p_value)) for row in table.rows} == {known}
+
+
 def test_within_context(made_up: ScoredSet) -> None:
     rows = within_context(made_up)
     assert [row.metric for row in rows] == ["sharp", "dull", "blind"]

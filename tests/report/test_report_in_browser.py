@@ -262,7 +262,7 @@ def test_the_first_screen_has_the_answer_and_the_page_is_short(
     table, examples = paired_table()
     size = {"width": width, "height": height}
     page = open_report(render_report(table, examples), viewport=size, color_scheme=scheme)
-    for part in ("h1", ".answer", ".because li:first-child"):
+    for part in ("h1", ".answer", ".because li >> nth=0"):
         box = page.locator(part).bounding_box()
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= height

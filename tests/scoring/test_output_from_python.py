@@ -34,7 +34,13 @@ METRICS = ["length", "rouge-l"]
 
 def rows(words: int = 3, count: int = 40, **more: Any) -> list[dict[str, Any]]:
     return [
-        {"id": str(n), "context": [f"why {n}"], "response": "word " * (words + n % 5), "references": ["word"], **more}
+        {
+            "id": str(n),
+            "context": [f"why {n}"],
+            "response": "word " * (words + n % 5 - 1) + f"w{n}",
+            "references": ["word"],
+            **more,
+        }
         for n in range(count)
     ]
 

@@ -245,3 +245,31 @@ def test_markup_lists_and_emoji_are_no_language(reply: str) -> None:
 def test_the_language_of_what_is_marked_up_is_found() -> None:
     assert language(f"<p>{LONG_GERMAN[0]}</p>") == language(f"- {LONG_GERMAN[1]}\n- Ja") == "de"
     assert language("Das geht so 👍: `pip install x`. Danach ist alles gut.") == "de"
+
+
+def test_replies_that_repeat_each_other_are_visible_everywhere() -> None:
+    """Each of eight sentences is diverse in itself; a system that says nothing else is not."""
+    eight = [
+        f"I would {verb} the {noun} tomorrow." for verb in ("see", "buy", "sell", "paint") for noun in ("car", "cat")
+    ]
+    many = [f"I would see {n} boats and {7 * n} birds." for n in range(24)]
+    one, other = said("eight", eight), said("many", many)[:24]
+    compared = rejoinder.compare(one, other, metrics="distinct-2", resamples=20)
+    whole = compared.table.diversity()["distinct-2"]
+    means = compared.table.summary()["distinct-2"]
+    assert means["eight"].mean == means["many"].mean == 1, "no mean shows it"
+    assert whole["eight"] < 0.2 < whole["many"]
+    row = next(line for line in compared.text(100).splitlines() if line.startswith("distinct-2 of all replies"))
+    assert row.split()[4:] == [f"{whole['eight']:.3f}", f"{whole['many']:.3f}"]
+    assert "distinct-2 of all replies" in compared.page()
+    assert any(note.startswith("only 8 different replies of eight are given to 24 contexts") for note in compared.notes)
+    assert not any("replies of many" in note for note in compared.notes)
+    with pytest.warns(
+        UserWarning, match="only 8 different replies of eight are given to 24 contexts, one of them to 3"
+    ):
+        table = rejoinder.score(one, metrics=["distinct-2"], resamples=20)
+    assert f"distinct-2 of all replies  {whole['eight']:.3f}" in " ".join(table.text().split()).replace(
+        "replies ", "replies  "
+    )
+    alone = rejoinder.compare(said("a", many)[:24], said("b", many[::-1])[:24], metrics="length", resamples=20)
+    assert not alone.table.diversity()

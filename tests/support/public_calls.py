@@ -58,8 +58,8 @@ class Call:
 CALLS: dict[str, Call] = {
     "read": Call(
         rejoinder.read,
-        {"origin": EXAMPLES},
-        {"origin": [*ORIGINS[:12], "a\0b", "a" * 5000, {"response": "x"}, EXAMPLES[0]]},
+        {"replies": EXAMPLES},
+        {"replies": [*ORIGINS[:12], "a\0b", "a" * 5000, {"response": "x"}, EXAMPLES[0]]},
     ),
     "load": Call(
         rejoinder.load,

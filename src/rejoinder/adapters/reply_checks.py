@@ -30,7 +30,7 @@ class ReplyChecks:
     """What was scored -> the objects themselves, whose ids must not be given to others, and the result."""
 
     def score(self, replies: Any, metrics: Metrics | None = None, *, fields: Fields | None = None) -> ScoreTable:
-        """The scores of replies (a path, a list, a frame), computed once for each set of replies and metrics."""
+        """The scores of replies (a path, a list, a data frame), computed once for each set of replies and metrics."""
         __tracebackhide__ = True
 
         def work() -> ScoreTable:

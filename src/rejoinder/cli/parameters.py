@@ -67,7 +67,10 @@ def option_names(parameter: Parameter, part: Option) -> list[str]:
 def _add(group: Any, parameter: Parameter, part: Option) -> None:
     default = parameter.default if not parameter.option.parts else None
     has_value = default is not EMPTY and default is not None and default != ()
-    given: dict[str, Any] = {"help": _with_default(part.help, default), **_parsing(parameter, part)}
+    help_text = part.help
+    if has_value and default is not False and "(default" not in help_text:
+        help_text = f"{help_text} (default: {_shown(default)})".strip()
+    given: dict[str, Any] = {"help": help_text.replace("%", "%%"), **_parsing(parameter, part)}
     if is_positional(parameter):
         nargs = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else None if parameter.required else "?"
         nargs = part.many or nargs
@@ -106,13 +109,6 @@ class _RenamedOne(_Renamed, argparse._StoreAction):
 
 class _RenamedMany(_Renamed, argparse._AppendAction):
     """May be repeated."""
-
-
-def _with_default(text: str, default: Any) -> str:
-    """The help with the default where that is a value and the text does not say it."""
-    if not (default is EMPTY or default is None or default is False or default == () or "(default" in text):
-        text = f"{text} (default: {_shown(default)})".strip()
-    return text.replace("%", "%%")
 
 
 def _shown(default: Any) -> str:

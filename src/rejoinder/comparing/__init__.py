@@ -9,6 +9,7 @@ tests        two systems on one metric: the test, and the ranking of three or mo
 verdict      what the test decides, the sentence that says so, and whether a check passes
 labels       means of ratings, estimated from the scores of all replies and labels of a few
 comparison   what `compare` returns: its verdict in words, and its document
+tables       the tables of a comparison, and how to read them
 release      the recorded scores of one version of a chatbot
 history      the releases of a chatbot in a folder: recorded, compared with each other, and shown as a history
 preferences  which system do people prefer? The ranking from pairwise preferences, and its report

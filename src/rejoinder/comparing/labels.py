@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rejoinder.arrays import Ints
-from rejoinder.comparing.verdict import Outcome, VerdictFacts, claim, no_worse, outcome_of
+from rejoinder.comparing.verdict import Outcome, VerdictFacts, no_worse, outcome_of, verdict_words
 from rejoinder.data.judged import JudgedSet, chosen_dimensions, item_of
 from rejoinder.errors import CallError
 from rejoinder.scoring.table import ScoreTable, json_ready
@@ -103,7 +103,7 @@ class LabelDifference:
 
     def sentence(self) -> str:
         """The verdict in words."""
-        words = claim(self.facts, "" if self.outcome in _NAMES_PEOPLE else " by people's ratings")
+        words = verdict_words(self.facts, "" if self.outcome in _NAMES_PEOPLE else " by people's ratings")
         needed = f"; {self._needed()}" if self.outcome in ("open", "no worse") else ""
         return f"{words[0].upper()}{words[1:]}{needed}."
 

@@ -196,15 +196,15 @@ def prefer(
     resamples: Resamples = RESAMPLES,
     quiet: Quiet = True,
 ) -> Preferences | PairwisePreferences:
-    """Rank the systems of pairwise preferences: a file, a frame or records with `a`, `b` and `winner`.
+    """Rank the systems of pairwise preferences: a file, a data frame or records with `a`, `b` and `winner`.
 
     `model` is "davidson", which has a parameter for ties, or "bradley-terry", where a tie is half a win for each.
     Intervals resample contexts (`context_id`, else equal context text; without contexts, single preferences).
 
-    With a `judge`, the systems are those of two or more files, lists or frames of replies, or of one that holds several
-    systems, and the judge says which of two replies to the same context (`context_id`, else equal context text;
-    `pair_by` names another field) is better, in both orders. A reply wins where both answers prefer it; anything else
-    is a tie. `max_cost` ends the run before the judge has cost more.
+    With a `judge`, the systems are those of two or more files, lists or data frames of replies, or of one that
+    holds several systems, and the judge says which of two replies to the same context (`context_id`, else equal
+    context text; `pair_by` names another field) is better, in both orders. A reply wins where both answers prefer it;
+    anything else is a tie. `max_cost` ends the run before the judge has cost more.
     """
     if judge is None:
         if pair_by is not None or max_cost is not None or unit != "reply":
@@ -400,7 +400,7 @@ class PairwisePreferences(Result):
         """As `Preferences.gate`; not decided where the judge contradicts itself too often."""
         found = self.ranked.gate(fail_if, baseline=baseline)
         if self.ranked.decided and not self.decided:
-            return Gate(fail_if, passed=False, reason=self.sentences[1], decided=False)
+            return Gate(fail_if, passed=False, reason=self.sentences[0].removeprefix("Not decided: "), decided=False)
         return replace(found, reason=self.sentences[0])
 
     def to_dict(self) -> dict[str, Any]:

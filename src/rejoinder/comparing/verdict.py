@@ -225,7 +225,7 @@ class Verdict:
 
 def verdict_sentence(verdict: Verdict) -> str:
     """The verdict in words, with its numbers and, if it is open, what would settle it."""
-    return f"{verdict.metric}: {claim(verdict.facts)}{needed_text(verdict)}."
+    return f"{verdict.metric}: {verdict_words(verdict.facts)}{needed_text(verdict)}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ _BY_PEOPLE = {
 }
 
 
-def claim(found: VerdictFacts, on: str = "") -> str:
+def verdict_words(found: VerdictFacts, on: str = "") -> str:
     """What was found, with the numbers that show it; `on` is where the metric is named: " on bleu"."""
     a, b, outcome = found.a, found.b, found.outcome
     if outcome == "doubtful":

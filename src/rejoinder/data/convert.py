@@ -100,7 +100,7 @@ def convert(
     seed: Seed = 0,
     quiet: Quiet = True,
 ) -> Conversion:
-    """Write the examples of a file, a folder, a frame or a list to `output`: .jsonl, .csv, .parquet or .xlsx.
+    """Write the examples of a file, a folder, a data frame or a list to `output`: .jsonl, .csv, .parquet or .xlsx.
 
     With `unit="turn"` (or `every_turn`) each assistant message of a chat is an example, instead of the last one.
     `drop_duplicates` keeps one of all examples with the same system, context and response. `sample` is a number of

@@ -92,7 +92,7 @@ def _texts(record: dict[str, Any], name: str) -> tuple[str, ...] | None:
     return texts_of(found, name)
 
 
-# Training data in any supported form: a file, several files, a frame, or objects in memory.
+# Training data in any supported form: a file, several files, a data frame, or objects in memory.
 
 
 T = TypeVar("T")
@@ -122,13 +122,13 @@ class CorpusReader:
         return _some(found, paths, "dialogue")
 
     def judged(self, origin: Any, *, scored: bool = True) -> list[JudgedExample]:
-        """The judged examples of one or more files, of a frame or of an iterable; ratings may be absent unless
+        """The judged examples of one or more files, of a data frame or of an iterable; ratings may be absent unless
         they must be `scored`."""
         kind = JudgedSource if scored else _UnscoredSource
         return [item for one in _paths(origin) or [origin] for item in self._judged_of(self._open(kind, one))]
 
     def examples(self, origin: Any) -> list[Example]:
-        """The examples of one or more files, of a frame or of an iterable."""
+        """The examples of one or more files, of a data frame or of an iterable."""
         paths = _paths(origin)
         found: list[Example] = []
         for one in paths or [origin]:

@@ -103,7 +103,7 @@ def slice_text(value: Any, name: str) -> str:
 
 
 def as_list(value: Any) -> Any:
-    """An array of a frame as a list; anything else unchanged."""
+    """An array of a data frame as a list; anything else unchanged."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 

@@ -69,7 +69,7 @@ class ErrorPolicy:
 
 
 class Source(ErrorPolicy):
-    """Examples of a file, of standard input ("-"), of a frame, a data set, or any collection of records.
+    """Examples of a file, of standard input ("-"), of a data frame, a data set, or any collection of records.
 
     Iterating yields the examples in order and may be repeated. With `on_error="skip"` unreadable records are skipped
     and collected in `skipped` (the record's number -> error). With `by_file`, replies that name no system have the name
@@ -226,14 +226,14 @@ class Source(ErrorPolicy):
 
 @verb
 def read(
-    origin: Any, *, fields: Annotated[Fields | None, FIELDS_OPTION] = None, on_error: OnError = "raise"
+    replies: Any, *, fields: Annotated[Fields | None, FIELDS_OPTION] = None, on_error: OnError = "raise"
 ) -> Iterator[Example]:
-    """The examples of a file, standard input ("-"), frame or data set, one after the other.
+    """The examples of a file, standard input ("-"), data frame or data set, one after the other.
 
     `fields` maps our field names to the data's: {"context": "history"}. With `on_error="skip"` unreadable examples are
     left out, and a warning at the end counts them.
     """
-    return _examples(Source(origin, fields, on_error))
+    return _examples(Source(replies, fields, on_error))
 
 
 def _examples(opened: Source) -> Iterator[Example]:
@@ -316,11 +316,11 @@ def _check_holds_records(origin: Any) -> None:
     kind = type(origin).__name__
     single = isinstance(origin, dict | bytes | type) or kind == "Series"
     if single or not (hasattr(origin, "__iter__") or kind == "LazyFrame"):
-        raise CallError(f"cannot read examples from a {kind}: expected a path, a frame or a list")
+        raise CallError(f"cannot read examples from a {kind}: expected a path, a data frame or a list")
 
 
 def _records_of(origin: Any) -> Iterable[Any]:
-    """Records of an object in memory; those of a frame in batches."""
+    """Records of an object in memory; those of a data frame in batches."""
     module, kind = type(origin).__module__.partition(".")[0], type(origin).__name__
     if (module, kind) == ("polars", "DataFrame"):
         return origin.iter_rows(named=True)  # type: ignore[no-any-return]

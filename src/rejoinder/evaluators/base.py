@@ -86,8 +86,6 @@ class Evaluator(Metric, Learned):
     dialogues: ClassVar[Use] = "optional"
     """Whether `fit` uses dialogues."""
     is_slow: ClassVar[bool] = True
-    reads_beginning: ClassVar[bool] = False
-    """Whether it reads only the beginning of a long reply; a blend then shows it the reply part by part."""
 
     # Two fits of one evaluator are not equal. The hash is that of the parameters, so that `fit` does not change it.
     fit_: EvaluatorFit | None = dataclasses.field(default=None, init=False, repr=False, hash=False)
@@ -109,6 +107,11 @@ class Evaluator(Metric, Learned):
     def range(self) -> tuple[float, float]:
         """The lowest and highest score: 1 to 5 once calibrated."""
         return (LOWEST, HIGHEST) if self.gives_intervals else self.raw_range
+
+    @property
+    def reads_beginning(self) -> bool:
+        """Whether it reads only the beginning of a long reply; a blend then shows it the reply part by part."""
+        return False
 
     def inherited_contexts(self) -> TrainedContexts:
         """The contexts that models which this one starts from were trained on."""
@@ -265,6 +268,14 @@ class Evaluator(Metric, Learned):
 
     def cut_contexts(self, batch: Batch) -> int:  # noqa: ARG002 - unless it is known, none
         """How many examples have a context whose last turns are too long to be read whole."""
+        return 0
+
+    def cut_replies(self, batch: Batch) -> int:  # noqa: ARG002 - unless it is known, none
+        """How many replies are too long to be read, even in parts."""
+        return 0
+
+    def unseen_turns(self, batch: Batch) -> int:  # noqa: ARG002 - unless it is known, none
+        """How many examples have a context with more turns than are read."""
         return 0
 
     def watcher(self) -> Watcher | None:

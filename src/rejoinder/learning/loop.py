@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from rejoinder.errors import RejoinderError
 from rejoinder.learning.checkpoints import Checkpoints, StageProgress, plain_state
-from rejoinder.learning.run import StageValidation, TrainingRun
+from rejoinder.learning.run import Paused, StageValidation, TrainingRun
 from rejoinder.learning.schedules import Schedule
 from rejoinder.learning.torch_parts import frozen
 from rejoinder.progress import bar
@@ -215,9 +215,12 @@ class _Loop:
             self._report(replace(found, finished=progress.finished))
         if progress.finished and self.best is not None:
             self.model.network.load_state_dict(self.best)
-        due = validates or progress.finished or progress.step % self.run.save_every == 0
+        paused = self.run.pause_after is not None and monotonic() - self.since >= 60 * self.run.pause_after
+        due = validates or progress.finished or paused or progress.step % self.run.save_every == 0
         if due and self.checkpoints is not None and self.accelerator.is_main_process:
             self.checkpoints.write(self.stage.name, progress, self.model.network, self.optimiser, self.best)
+        if paused and not progress.finished:
+            raise Paused(f"paused at step {progress.step} of {self.total}: resume the run to go on")
 
     def _validate(self, moving: Any, loss: float | None = None) -> StageValidation:
         """Validate, and keep the weights if they are the best so far."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rejoinder.errors import CallError, UnknownNameError, shortened
+from rejoinder.errors import CallError, RejoinderError, UnknownNameError, shortened
 from rejoinder.options import fitting, flag, is_number, of_type, optional, path, texts, whole
 from rejoinder.specs import NearNames
 
@@ -30,6 +30,10 @@ class StageValidation:
     """The loss, where the learning rate depends on it."""
     finished: bool = False
     """Whether the stage ends here."""
+
+
+class Paused(RejoinderError):
+    """Training stopped after the time of `pause_after`; it can be resumed."""
 
 
 _CHECKS = {
@@ -54,6 +58,9 @@ class TrainingRun(NearNames):
     minutes: float | None = None
     """Time limit of each stage. The learning rate falls to 0 by then, so that the result depends on the machine's
     speed."""
+    pause_after: float | None = None
+    """Minutes after which training stops with a checkpoint and `Paused` is raised: resumed, it ends with the weights of
+    a run without pauses."""
     mixed_precision: str = "no"
     """`no`, `bf16` or `fp16`, as in `accelerate`."""
     member_scores: Path | None = None
@@ -70,6 +77,10 @@ class TrainingRun(NearNames):
             fitting(name, getattr(self, name), check)
         if self.minutes is not None and not (is_number(self.minutes) and 0 < self.minutes < math.inf):
             raise CallError(f"minutes of training must be a number above 0, not {shortened(self.minutes)}")
+        if self.pause_after is not None and not (is_number(self.pause_after) and self.pause_after > 0):
+            raise CallError(f"pause_after must be minutes above 0, not {shortened(self.pause_after)}")
+        if self.pause_after is not None and self.checkpoints is None:
+            raise CallError("pause_after needs checkpoints: expected a folder for them")
         if self.mixed_precision not in PRECISIONS:
             raise UnknownNameError("mixed precision", self.mixed_precision, PRECISIONS)
 

@@ -184,8 +184,8 @@ def generate(
     out; `also` adds the true reply or a random one ("true", "random"), and `drop` leaves out replies by a metric
     ("length<3").
 
-    `contexts` is a file, a frame, or a list of records or of contexts, which are lists of turns. With an `output` the
-    replies go into that .jsonl file, and `resume` continues an interrupted run.
+    `contexts` is a file, a data frame, or a list of records or of contexts, which are lists of turns. With an `output`
+    the replies go into that .jsonl file, and `resume` continues an interrupted run.
     """
     use_thread_pools()
     target = None if output is None else output_path(output)

@@ -170,7 +170,7 @@ def check(
     on_error: OnError = "raise",
     quiet: Quiet = True,
 ) -> DataCheck:
-    """Read a file, a folder, a frame or a list of replies, and report what was understood and what is missing.
+    """Read a file, a folder, a data frame or a list of replies, and report what was understood and what is missing.
 
     `unit` is what would be scored of a conversation, as in `score`.
     """

@@ -10,7 +10,6 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 from zlib import crc32
@@ -302,6 +301,9 @@ _MOST_LOOKED_AT = 100_000
 """Replies of a system that are looked at for repetition."""
 _FEWEST_CONTEXTS = 10
 _LARGE_SHARE = 0.2
+_FEW_DIFFERENT = 0.5
+"""Different replies per context up to which a system is said to have few, if it has as many contexts as follows."""
+_CONTEXTS_FOR_DIFFERENT = 20
 
 
 @dataclass
@@ -329,12 +331,17 @@ class RepetitionCounter:
             self.pairs[system].add((reply, context))
 
     def notes(self) -> list[str]:
-        """One sentence for each system that gives one reply to a fifth of its contexts or more."""
+        """One sentence for each system that gives one reply to a fifth of its contexts or more, or only few replies."""
         found = []
         for system, name in enumerate(self.system_names):
             pairs = self.pairs[system]
-            [(_, most)] = Counter(map(itemgetter(0), pairs)).most_common(1) or [(0, 0)]
-            if most >= max(_FEWEST_CONTEXTS, _LARGE_SHARE * len(pairs)):
+            replies = Counter(reply for reply, _ in pairs)
+            [(_, most)] = replies.most_common(1) or [(0, 0)]
+            if len(pairs) >= _CONTEXTS_FOR_DIFFERENT and 1 < len(replies) <= _FEW_DIFFERENT * len(pairs):
+                whose = f" of {name}" if name else ""
+                different = f"only {len(replies):,} different replies{whose} are given to {len(pairs):,} contexts"
+                found.append(f"{different}, one of them to {most:,}")
+            elif most >= max(_FEWEST_CONTEXTS, _LARGE_SHARE * len(pairs)):
                 whose = f" of {name}" if name else ""
                 found.append(f"one and the same reply{whose} is given to {most:,} of {len(pairs):,} contexts")
         return found

@@ -176,7 +176,7 @@ class LocalRun(ScoringRun):
             processes = processes_for(self.jobs, scorer, count, size)
             engine = InProcess(scorer) if processes == 1 else stack.enter_context(closing(Processes(scorer, processes)))
             batches = self._observed(engine, size)
-            if not self.quiet and count - done >= FEWEST:
+            if not self.quiet:
                 batches = announced(batches, scorer.ready, count - done, processes=processes)
             file = stack.enter_context(output.rows.appending()) if output is not None else None
             moving = stack.enter_context(self.bar("scoring"))
@@ -415,7 +415,7 @@ def announced(
     batches: Iterator[Batch], metrics: Mapping[str, Metric], count: int, *, processes: int = 1
 ) -> Iterator[Batch]:
     """The same batches, after a note on standard error if scoring `count` replies will take long."""
-    first = next(batches, None)
+    first = next(batches, None) if count >= FEWEST else None
     if first is None:
         return batches
     for sentence in estimate(metrics, first, count, processes=processes).sentences():

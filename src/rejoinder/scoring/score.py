@@ -90,7 +90,7 @@ def score(
     jobs: Jobs = None,
     quiet: Quiet = True,
 ) -> ScoreTable:
-    """Score replies (examples, a frame, a data set, a path) by metrics, such as ["bleu(n=2)", "rouge-l"].
+    """Score replies (examples, a data frame, a data set, a path) by metrics, such as ["bleu(n=2)", "rouge-l"].
 
     Without `metrics` the default set runs, as far as the data have what each metric needs. With `intervals`, calibrated
     evaluators also give, for each reply, the interval expected to contain the rating. `fields` maps our field

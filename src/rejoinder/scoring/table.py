@@ -21,7 +21,7 @@ from rejoinder.errors import CallError, UnknownNameError, shortened
 from rejoinder.metrics.base import Metric
 from rejoinder.options import RESAMPLES
 from rejoinder.scoring.reliability import OTHER_METRICS, Doubts, reason
-from rejoinder.show.document import Block, Column, Document, Made, Result, Say, SystemName, Table
+from rejoinder.show.document import Block, Cell, Column, Document, Made, Result, Say, SystemName, Table
 from rejoinder.show.markup import decimals_for
 from rejoinder.show.text import number_text
 from rejoinder.stats.intervals import Interval
@@ -53,6 +53,11 @@ NOT_QUALITIES = frozenset({"specificity"})
 MOST_PLOTTED = 12
 """Systems in the figure at the top of a page; all are in the tables."""
 _NOT_PAGE: tuple[Any, ...] = ("text", "markdown", "latex")
+
+DIVERSITIES = frozenset({"distinct"})
+"""Metrics of which the score of all replies together says what no mean does: how far replies repeat each other."""
+_DIFFERENT = 0.05
+"""A difference between the two that is worth showing."""
 
 PLOTS = ("means", "histogram")
 """The kinds of figure that a table of scores can draw."""
@@ -194,6 +199,16 @@ class ScoreTable(Result):
     def says_better(self, label: str) -> bool:
         """Whether a metric says which replies are better: not the length, nor how rare the words are."""
         return math.isfinite(self.ranges.get(label, (0.0, 1.0))[1]) and self.family_of(label) not in NOT_QUALITIES
+
+    def diversity(self) -> dict[str, dict[str, float]]:
+        """Metric -> system -> its score of all replies together, where that differs from the mean over replies."""
+        found: dict[str, dict[str, float]] = {}
+        for label, cells in self.summary().items():
+            whole = {system: cell.corpus for system, cell in cells.items()}
+            differs = any(abs(cell.corpus - cell.mean) >= _DIFFERENT for cell in cells.values())
+            if self.family_of(label) in DIVERSITIES and label in self.corpus and differs:
+                found[label] = whole
+        return found
 
     @cached_property
     def _summary(self) -> dict[str, dict[str, SystemMean]]:
@@ -345,13 +360,17 @@ class ScoreTable(Result):
         systems = [
             Column(SystemName(name or "replies", number), digits=3) for number, name in enumerate(self.system_names)
         ]
-        rows = [[label, *(cell.interval for cell in cells.values())] for label, cells in self.summary().items()]
+        rows: list[list[Cell]] = []
+        for label, cells in self.summary().items():
+            rows.append([label, *(cell.interval for cell in cells.values())])
+            if whole := self.diversity().get(label):
+                rows.append([all_replies(label), *whole.values()])
         blocks: list[Block] = [Table(["metric", *systems], rows, only=_NOT_PAGE)]
         if self.resampled != "reply":
             found_by = f" ({self.grouping.found_by})" if self.grouping and self.grouping.found_by else ""
             said = f"Every reply counts equally; intervals resample {self.resampled}s{found_by}, not replies."
             blocks.append(Say([said], fit=False, tight=True))
-        blocks += self._slice_tables()
+        blocks += self._slice_tables() if self.slices else []
         return Document(
             "Reply scores",
             [Made(self._page_answer), *blocks, Made(self._page_blocks)] if self.metrics else blocks,
@@ -427,6 +446,11 @@ def _json_value(value: Any) -> Any:
 
 
 # Lowest acceptable means: `default=3.2` fails a run in which a system's mean is below 3.2.
+
+
+def all_replies(label: str) -> str:
+    """What a table calls a metric's score of all replies of a system together."""
+    return f"{label} of all replies"
 
 
 def lowest_means(texts: Iterable[str]) -> dict[str, float]:

@@ -144,6 +144,10 @@ class VerdictText:
     caption: str = ""
     more: Sequence[str] = ()
     """Further sentences, on a page only."""
+    visible: int | None = None
+    """How many of the sentences a page shows at once; the others are folded. None: all."""
+    next_step: str = ""
+    """What to do next, on a page only."""
     fit: bool = True
     """Whether lines are filled to the width of the terminal."""
     only: tuple[Form, ...] = ALL_FORMS

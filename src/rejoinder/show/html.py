@@ -217,6 +217,7 @@ def _with_tooltips(sentence: str, seen: set[str]) -> Html:
 # time stamp or host name.
 
 
+HOW_SURE = "How sure this is, and what other metrics show"
 LONGEST_SENTENCE = 700
 MOST_NOTES = 4
 """Notes that are shown beside the verdict; of more, the others follow at the end of the page."""
@@ -334,17 +335,32 @@ def _block_html(block: Block, seed: int, level: int) -> Html:
 
 
 def _answer(block: VerdictText, seed: int) -> Html:
-    """The first sentence large, the others below it, and a figure beside them."""
-    first, *others = with_tooltips(cut(sentence, LONGEST_SENTENCE) for sentence in (*block.sentences, *block.more))
+    """The first sentence large, why and what to do next below it, the others folded, and a figure beside them."""
+    told = with_tooltips(cut(sentence, LONGEST_SENTENCE) for sentence in (*block.sentences, *block.more))
+    told = [_with_code(sentence) for sentence in told]
+    first, others, folded = told[0], told[1 : block.visible], [] if block.visible is None else told[block.visible :]
     words = [element("p", first, class_="answer", dir="auto")]
     if others:
-        words.append(element("ul", *(element("li", sentence, dir="auto") for sentence in others), class_="because"))
+        words.append(_because(others))
+    if block.next_step:
+        words.append(element("p", _with_code(joined([block.next_step])), class_="next", dir="auto"))
+    if folded:
+        words.append(element("details", element("summary", HOW_SURE), _because(folded)))
     figure = Html("")
     if block.figure is not None:
         caption = element("figcaption", block.caption)
         title = element("h2", own_text(block.figure.title))
         figure = element("figure", title, drawn_panel(block.figure, seed=seed), caption, class_="panel")
     return element("div", element("div", *words), figure, class_="verdict")
+
+
+def _with_code(sentence: Html) -> Html:
+    """Commands, which sentences have between backticks, as code."""
+    return Html(re.sub(r"`((?:rejoinder |--)[^`<>]+)`", r"<code>\1</code>", sentence))
+
+
+def _because(sentences: Sequence[Html]) -> Html:
+    return element("ul", *(element("li", sentence, dir="auto") for sentence in sentences), class_="because")
 
 
 def _table_html(table: Table) -> Html:

@@ -29,7 +29,7 @@ def grid(
     Cells may contain text from outside: each is made safe to print, and cut if it is long. Columns that do not fit into
     `fit` characters follow in further tables below, each with the first `left` columns again.
     """
-    columns = [[_cell(cell) for cell in column] for column in zip(header, *rows, strict=True)]
+    columns = [[terminal_safe(cut(cell, _WIDEST)) for cell in column] for column in zip(header, *rows, strict=True)]
     widths = [max(map(width, column)) for column in columns]
     if fit is None or sum(widths) + 2 * (len(widths) - 1) <= fit:
         return _table(columns, widths, left, ruled=ruled)
@@ -56,10 +56,6 @@ def _table(columns: Sequence[Sequence[str]], widths: Sequence[int], left: int, *
     header, *rows = zip(*columns, strict=True)
     rule = ["  ".join("─" * room for room in widths)] if ruled else []
     return "\n".join([line(header), *rule, *map(line, rows)])
-
-
-def _cell(text: str) -> str:
-    return terminal_safe(cut(text, _WIDEST))
 
 
 def width(text: str) -> int:

@@ -142,9 +142,10 @@ def calibrate(
     """Fit a calibration to replies with ratings, and save the calibrated evaluator in `output`.
 
     The evaluator is a fitted one, the folder of one, or the name of one that comes with the package. `judged` is a
-    file, a frame or a list of records; replies of the split `test`, and those whose context the evaluator was trained
-    on, are left out. `scale` is the lowest and the highest score that people could give (by default, that they gave),
-    and `level` the share of intervals that should contain the rating. `output` may be the evaluator's own folder.
+    file, a data frame or a list of records; replies of the split `test`, and those whose context the evaluator was
+    trained on, are left out. `scale` is the lowest and the highest score that people could give (by default, that they
+    gave), and `level` the share of intervals that should contain the rating. `output` may be the evaluator's
+    own folder.
     """
     target = None if output is None else output_path(output)
     folder = None if isinstance(evaluator, Evaluator) else _folder_of(evaluator)

@@ -131,7 +131,7 @@ def train(
     """Train the named evaluator, reply model or sentence encoder, and save it where `output` names a folder.
 
     `dialogues` is a file, several files, or an iterable of Dialogues, of records with `turns` or of lists of turns;
-    `judged` is a file, several files, a frame, or an iterable of JudgedExamples or records. `valid` decides when
+    `judged` is a file, several files, a data frame, or an iterable of JudgedExamples or records. `valid` decides when
     training stops: judged examples for an evaluator, dialogues for the others. `parameters` are those of the method,
     and `fields` maps our field names to the data's: {"turns": "utterances"}.
 

@@ -94,7 +94,7 @@ def test_other_metrics_remain_evidence(undecided: Comparison) -> None:
 
 def test_python_shows_the_notes_too(undecided: Comparison) -> None:
     stock = compared(("I don't know.",) * 4, GOOD)
-    for found in (stock, replace(undecided, notes=("a note of the comparison",))):
+    for found in (stock, replace(undecided, notes=(*undecided.table.notes, "a note of the comparison"))):
         shown = " ".join(str(found).split())
         for note in (*found.table.notes, *found.notes):
             assert f"Note: {' '.join(note.split())}" in shown
@@ -147,6 +147,20 @@ def test_the_page_of_the_report(undecided: Comparison) -> None:
     assert "Not decided: " in answer
     assert 'class="best"' not in page[page.index("The comparison</h2>") :].split("</section>")[0].split("rouge-l")[0]
     assert "default-fast decides" not in page
+
+
+def test_the_first_screen_of_a_page_has_the_verdict_why_and_what_to_do_next(undecided: Comparison) -> None:
+    for found, then in (
+        (undecided, "What to do: let people rate 50 replies"),
+        (compared(BAD, GOOD), "What to do next: read"),
+    ):
+        first_screen, folded = found.page().split('<p class="answer"')[1].split("<details>", 1)
+        assert found.sentences[0].split(" on ")[0].split(":")[0] in first_screen
+        assert then in first_screen
+        assert "power" not in first_screen
+        assert "secondary evidence" not in first_screen
+        assert "secondary evidence" in folded.split("</details>")[0]
+    assert "<code>rejoinder sample old.jsonl new.jsonl --labels 50 -o to_label.csv</code>" in undecided.page()
 
 
 def lines(examples: list[Example], *, named: bool = True) -> list[dict[str, Any]]:

@@ -16,12 +16,16 @@ from rejoinder.data.contexts import TrainedContexts
 from rejoinder.errors import CallError, DataError, shortened
 from rejoinder.evaluators.base import Evaluator, Pretrained, Use
 from rejoinder.evaluators.blend.columns import (
+    BY_LENGTH,
+    FORM,
+    LENGTH,
     SCORE,
     SPECIFICITY,
     SURFACE,
     LabelledRows,
     MemberScores,
     RatedSet,
+    form_columns,
     labelled_rows,
     member_columns,
     rated_sets,
@@ -39,6 +43,7 @@ from rejoinder.evaluators.blend.fitting import (
     report_on,
 )
 from rejoinder.evaluators.blend.notes import BlendWatcher
+from rejoinder.evaluators.blend.pairs import PreferenceSet
 from rejoinder.evaluators.calibration import HIGHEST, LOWEST, Calibration
 from rejoinder.evaluators.ensemble import FIELD, saved_member, saved_place
 from rejoinder.evaluators.familiarity import Familiarity
@@ -75,7 +80,7 @@ class Blend(Evaluator):
     members: tuple[str | Metric, ...]
     """A metric's name, which may have parameters, the name or folder of a trained evaluator, or a metric object."""
     surface: bool = True
-    """Whether lengths, overlaps, punctuation and the rarity of words are counted as well."""
+    """Whether lengths, overlaps, punctuation, the rarity of words and the form of the reply are counted as well."""
     models: tuple[str, ...] = MODEL_KINDS
     """What may be fitted, `ridge` or `trees`; of several, cross-validation chooses one of them or their mean."""
     join: str = "ranks"
@@ -84,6 +89,8 @@ class Blend(Evaluator):
     """What cross-validation holds out: `contexts`, or whole `sets`, for data unlike those that were rated."""
     dimension: tuple[str, ...] = ()
     """Which ratings to learn; of several names the first that a file has."""
+    preferences: tuple[str, ...] = ()
+    """Files of preferences with replies (`response_a`, `response_b`), fitted together with the ratings."""
     title: str | None = None
     """A name and version of its own, for the signature."""
 
@@ -120,8 +127,11 @@ class Blend(Evaluator):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """With the names of members that were given as objects."""
-        return {**super().parameters, "members": tuple(map(member_name, self.members))}
+        """With the names of members that were given as objects; preferences only where there are any."""
+        found = {**super().parameters, "members": tuple(map(member_name, self.members))}
+        if not self.preferences:
+            del found["preferences"]
+        return found
 
     def clone(self) -> Self:
         """One with the same members that is not fitted."""
@@ -130,7 +140,8 @@ class Blend(Evaluator):
     def learn(self, data: TrainingData) -> Mapping[str, Any]:
         """Members, models, calibration and report."""
         sets = rated_sets(data.judged, self.dimension)
-        rows = self._labelled(sets, data.run)
+        preferences = self._preference_sets
+        rows = self._labelled(sets, data.run, preferences)
         choice = choose_models(rows, self.models, self.hold_out, data.seed)
         models = BlendModels.fit(rows, choice.kinds, self.hold_out, data.seed)
         names = list(map(member_name, self.members))
@@ -141,7 +152,16 @@ class Blend(Evaluator):
             "models_": models,
             "calibration_": _calibration(rows, choice.held_out, data.seed),
             "report_": replace(
-                report_on(rows, choice, models, names, shown, hold_out=self.hold_out, seed=data.seed),
+                report_on(
+                    rows,
+                    choice,
+                    models,
+                    names,
+                    shown,
+                    [each.name for each in preferences],
+                    hold_out=self.hold_out,
+                    seed=data.seed,
+                ),
                 leaks=tuple(self._leaks(sets)),
             ),
         }
@@ -169,7 +189,8 @@ class Blend(Evaluator):
             for given, member in zip(self.members, self.members_, strict=True)
             for name, column in member_columns(member, batch).items()
         }
-        found |= _counted(batch.examples)
+        found |= _counted(batch.examples, form=not set(self.columns_).isdisjoint(FORM))
+        found |= _by_length(found, list(map(member_name, self.members)))
         for name in self.columns_:
             if name not in found:
                 raise CallError(f"{self.name}: no member gives the column {shortened(name)}: expected another folder")
@@ -179,8 +200,11 @@ class Blend(Evaluator):
         scores[np.isnan(own).all(axis=0)] = np.nan
         return scores
 
-    def _labelled(self, sets: Sequence[RatedSet], run: TrainingRun) -> LabelledRows:
+    def _labelled(
+        self, sets: Sequence[RatedSet], run: TrainingRun, preferences: Sequence[PreferenceSet] = ()
+    ) -> LabelledRows:
         examples = [example for each in sets for example in each.examples]
+        examples += [example for each in preferences for half in (each.first, each.second) for example in half]
         scores = MemberScores(examples, run.member_scores, quiet=run.quiet)
         columns: dict[str, Floats] = {}
         owner: list[int] = []
@@ -194,12 +218,25 @@ class Blend(Evaluator):
             counted = _counted(examples)
             columns |= counted
             owner += [-1] * len(counted)
-        return labelled_rows(sets, columns, owner, self.join)
+            columns |= _by_length(columns, list(map(member_name, self.members)))
+            owner += range(len(self.members))
+        return labelled_rows(sets, columns, owner, self.join, preferences)
 
     @cached_property
     def _loaded(self) -> tuple[Metric, ...]:
         """The members from where their parameter says they are."""
         return tuple(map(load_member, self.members))
+
+    @property
+    def _preference_sets(self) -> list[PreferenceSet]:
+        return list(map(PreferenceSet.read, self.preferences))
+
+    def inherited_contexts(self) -> TrainedContexts:
+        """The contexts of the preferences."""
+        found = TrainedContexts()
+        for each in self._preference_sets:
+            found |= TrainedContexts.of(each.first)
+        return found
 
     @property
     def trained_contexts(self) -> TrainedContexts:
@@ -291,11 +328,16 @@ def _saved_models(path: Path, columns: int) -> BlendModels:
     return BlendModels(ridge, trees)
 
 
-def _counted(examples: Sequence[Example]) -> dict[str, Floats]:
+def _counted(examples: Sequence[Example], *, form: bool = True) -> dict[str, Floats]:
     """What is counted in replies and contexts: name -> one number per example."""
-    return dict(zip(SURFACE, surface_columns(examples).T, strict=True)) | dict(
-        zip(SPECIFICITY, specificity_columns(examples).T, strict=True)
-    )
+    found = dict(zip(SURFACE, surface_columns(examples).T, strict=True))
+    found |= dict(zip(SPECIFICITY, specificity_columns(examples).T, strict=True))
+    return found | (dict(zip(FORM, form_columns(examples).T, strict=True)) if form else {})
+
+
+def _by_length(columns: Mapping[str, Floats], members: Sequence[str]) -> dict[str, Floats]:
+    """The product of each member's score and the length."""
+    return {BY_LENGTH.format(name): columns[name] * columns[LENGTH] for name in members}
 
 
 def _title(member: str, column: str) -> str:

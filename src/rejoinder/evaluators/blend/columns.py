@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from rejoinder.arrays import Bools, Floats, Ints
 from rejoinder.data.contexts import context_groups
 from rejoinder.errors import CallError, DataError, NeedsError
 from rejoinder.evaluators.base import Evaluator
+from rejoinder.evaluators.blend.pairs import PairRows, PreferenceSet, pair_rows
 from rejoinder.evaluators.calibration import observed_scale, on_our_scale
 from rejoinder.folders.foreign import saved_arrays
 from rejoinder.folders.saved import write_arrays
@@ -206,9 +208,11 @@ class LabelledRows:
     sets: Ints
     groups: Ints
     """Contexts; no context has two numbers."""
+    pairs: PairRows | None = None
+    """Preferences, with the same columns."""
 
     def rows(self, chosen: Bools) -> LabelledRows:
-        """Some of the rows."""
+        """Some of the rows, and all pairs."""
         names = ("columns", "human", "target", "weights", "sets", "groups")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
@@ -216,7 +220,8 @@ class LabelledRows:
         """Without the columns of a member."""
         kept = self.owner != member
         names = tuple(name for name, keep in zip(self.names, kept, strict=True) if keep)
-        return replace(self, columns=self.columns[:, kept], names=names, owner=self.owner[kept])
+        pairs = None if self.pairs is None else self.pairs.with_columns(kept)
+        return replace(self, columns=self.columns[:, kept], names=names, owner=self.owner[kept], pairs=pairs)
 
 
 def rated_sets(judged: Sequence[JudgedExample], dimensions: Sequence[str]) -> list[RatedSet]:
@@ -245,13 +250,19 @@ def _rated(source: str, items: Sequence[JudgedExample], dimensions: Sequence[str
 
 
 def labelled_rows(
-    sets: Sequence[RatedSet], columns: Mapping[str, Floats], owner: Sequence[int], join: str
+    sets: Sequence[RatedSet],
+    columns: Mapping[str, Floats],
+    owner: Sequence[int],
+    join: str,
+    preferences: Sequence[PreferenceSet] = (),
 ) -> LabelledRows:
-    """All rows of the sets, in their order; `columns` have one number per row."""
+    """All rows of the sets, in their order; `columns` have one number per row, and then those of the preferences."""
     sizes = [len(each.human) for each in sets]
+    rated = {name: column[: sum(sizes)] for name, column in columns.items()}
+    compared = {name: column[sum(sizes) :] for name, column in columns.items()}
     weights = np.concatenate([np.full(size, sum(sizes) / (len(sizes) * size)) for size in sizes])
     return LabelledRows(
-        np.stack(list(columns.values()), axis=1),
+        np.stack(list(rated.values()), axis=1),
         tuple(columns),
         np.array(owner),
         np.concatenate([each.human for each in sets]),
@@ -259,6 +270,7 @@ def labelled_rows(
         weights,
         np.repeat(np.arange(len(sets)), sizes),
         context_groups([example for each in sets for example in each.examples]),
+        pair_rows(preferences, compared, sum(sizes) / len(sizes)),
     )
 
 
@@ -272,8 +284,9 @@ def joined_ratings(human: Floats, join: str) -> Floats:
 # Nine numbers that can be counted in a reply and its context, without any model.
 
 
+LENGTH = "log length"
 SURFACE = (
-    "log length",
+    LENGTH,
     "distinct share",
     "overlap with last turn",
     "overlap with context",
@@ -363,3 +376,74 @@ def _specificity_row(example: Example, usage: WordUsage) -> list[float]:
         usage.usual_order(words),
         math.log1p(usage.turn_count(words)),
     ]
+
+
+# The form of a reply, and what may make the same form good in one place and bad in another.
+#
+# People like long and structured replies where they asked for something to be explained or written, and short ones in
+# chat. A linear model learns that from products: of the length with what was asked, and of it with each member's score.
+
+
+FORM = (
+    "log list items",
+    "code",
+    "log sentences",
+    "log questions before",
+    "questions answered",
+    "request before",
+    "log length by last turn",
+    "log length by questions",
+    "log length by request",
+    "log length by list items",
+    "log length by turns",
+)
+"""The names of the columns."""
+BY_LENGTH = "log length by {}"
+"""The name of the product with a member's score."""
+
+_ITEM = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S", re.M)
+_CODE = re.compile(r"^[ \t]*(?:```|~~~)|`[^`\n]+`", re.M)
+_SENTENCE = re.compile(r"[.!?…。！？]+(?:\s|$)")
+_QUESTION = re.compile(r"[^.!?\n]*\?")
+_REQUEST = frozenset(
+    "write explain list give tell describe create generate make help compare summarise summarize translate suggest "
+    "show find provide rewrite edit classify compose design identify name draft argue calculate convert".split()
+)
+"""Words that a request begins with, or that follow `please`, `can you` and `could you`."""
+_POLITE = frozenset("please can could would you i want need to me help".split())
+
+
+def form_columns(examples: Sequence[Example]) -> Floats:
+    """One row per example: see FORM. (examples, 11)"""
+    return np.array(list(map(_form_row, examples)), np.float64).reshape(len(examples), len(FORM))
+
+
+def _form_row(example: Example) -> list[float]:
+    text, last = example.response, example.context[-1] if example.context else ""
+    words = words_of(text)
+    length, items = math.log1p(len(words)), math.log1p(len(_ITEM.findall(text)))
+    questions = [set(words_of(each)) - STOP_WORDS for each in _QUESTION.findall(last)]
+    answered = [bool(each & set(words)) for each in questions if each]
+    asked, before = math.log1p(len(questions)), words_of(last)
+    request = float(any(word in _REQUEST for word in _first_words(before)))
+    return [
+        items,
+        float(_CODE.search(text) is not None),
+        math.log1p(len(_SENTENCE.findall(text))),
+        asked,
+        sum(answered) / len(answered) if answered else 0.0,
+        request,
+        length * math.log1p(len(before)),
+        length * asked,
+        length * request,
+        length * items,
+        length * min(len(example.context), _MOST_TURNS),
+    ]
+
+
+def _first_words(words: Sequence[str]) -> Sequence[str]:
+    """The words up to the first that is not one of politeness."""
+    for place, word in enumerate(words):
+        if word not in _POLITE:
+            return words[: place + 1]
+    return words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from rejoinder.arrays import Bools, Floats, Ints
 from rejoinder.errors import NeedsError
-from rejoinder.evaluators.blend.columns import LabelledRows
+from rejoinder.evaluators.blend.columns import LENGTH, LabelledRows
+from rejoinder.evaluators.blend.pairs import PairRows
 from rejoinder.folders.array_schema import Array
 from rejoinder.folders.sources import require_extra
 from rejoinder.learning.data import fold_of_groups
@@ -21,6 +22,7 @@ from rejoinder.show.text import grid, interval_text, number_text
 from rejoinder.stats.correlation import spearman
 from rejoinder.stats.correlation_intervals import correlation_replicates
 from rejoinder.stats.intervals import Interval, bootstrap_bounds
+from rejoinder.stats.resampling import mean_interval
 
 # Ridge regression over columns that may have gaps.
 #
@@ -48,18 +50,23 @@ class Ridge:
     """What a missing value adds."""
 
     @classmethod
-    def fit(cls, columns: Floats, target: Floats, weights: Floats, sets: Ints, folds: Ints) -> Ridge:
-        """Weights for all rows, with the shrinkage that predicts each of the folds best from the others."""
-        scaling = _scaling(columns, sets)
+    def fit(
+        cls, columns: Floats, target: Floats, weights: Floats, sets: Ints, folds: Ints, pairs: PairRows | None = None
+    ) -> Ridge:
+        """Weights for all rows and pairs, with the shrinkage that predicts each fold of the rows best from the rest."""
+        scaling = _scaling(*_with_pairs(columns, sets, pairs))
         design = _design(columns, *scaling)
+        differences = None
+        if pairs is not None:
+            differences = _design(pairs.first, *scaling) - _design(pairs.second, *scaling)
         errors = np.zeros(len(SHRINKAGE))
         for fold in np.unique(folds):
             held, rest = folds == fold, folds != fold
-            found = _solutions(design[rest], target[rest], weights[rest], sets[rest])
+            found = _solutions(design[rest], target[rest], weights[rest], sets[rest], differences, pairs)
             predicted = _centred(design[held], weights[held], sets[held]) @ found  # (held, shrinkages)
             wanted = _centred(target[held, None], weights[held], sets[held])
             errors += weights[held] @ (predicted - wanted) ** 2
-        found = _solutions(design, target, weights, sets)[:, int(np.argmin(errors))]
+        found = _solutions(design, target, weights, sets, differences, pairs)[:, int(np.argmin(errors))]
         weight, missing = np.split(found, 2)
         return cls(*scaling, weight, missing)
 
@@ -86,6 +93,14 @@ class Ridge:
         return cls(*(arrays[field.name] for field in fields(cls)))
 
 
+def _with_pairs(columns: Floats, sets: Ints, pairs: PairRows | None) -> tuple[Floats, Ints]:
+    """The columns of rows and of both replies of each pair, and their sets."""
+    if pairs is None:
+        return columns, sets
+    both = np.tile(pairs.sets + sets.max() + 1, 2)
+    return np.concatenate([columns, pairs.both]), np.concatenate([sets, both])
+
+
 def _scaling(columns: Floats, sets: Ints) -> tuple[Floats, Floats, Floats, Floats]:
     """Mean, deviation within sets, lowest and highest value of each column; one without values is constantly 0."""
     filled = np.where((~np.isnan(columns)).any(0), columns, 0.0)
@@ -102,9 +117,15 @@ def _design(columns: Floats, centre: Floats, spread: Floats, low: Floats, high: 
     return np.concatenate([standard, gaps.astype(np.float64)], axis=1)
 
 
-def _solutions(design: Floats, target: Floats, weights: Floats, sets: Ints) -> Floats:
+def _solutions(
+    design: Floats, target: Floats, weights: Floats, sets: Ints, differences: Floats | None, pairs: PairRows | None
+) -> Floats:
     """The weights for each shrinkage. (2 * columns, shrinkages)"""
     centred, wanted = _centred(design, weights, sets), _centred(target[:, None], weights, sets)
+    if differences is not None and pairs is not None:
+        # A pair is a row of its own: its columns are differences, which need no centring.
+        centred, wanted = np.concatenate([centred, differences]), np.concatenate([wanted, pairs.wanted[:, None]])
+        weights = np.concatenate([weights, pairs.weights])
     gram = centred.T @ (weights[:, None] * centred) / weights.sum()
     moment = centred.T @ (weights[:, None] * wanted) / weights.sum()
     values, vectors = np.linalg.eigh(gram)
@@ -153,15 +174,27 @@ class Trees:
     """What a leaf adds to the prediction."""
 
     @classmethod
-    def fit(cls, columns: Floats, target: Floats, weights: Floats, seed: int) -> Trees:
-        """Trees that each predict what those before left over."""
+    def fit(cls, columns: Floats, target: Floats, weights: Floats, seed: int, pairs: PairRows | None = None) -> Trees:
+        """Trees that each predict what those before left over; of a pair each reply is to predict half of it."""
         require_extra("train", "growing regression trees")
         from sklearn.tree import DecisionTreeRegressor
 
         rng = np.random.default_rng([seed, 19])
-        rows, left_over, grown = columns.astype(np.float32), target.astype(np.float64), []
+        count, grown = len(target), list[Any]()
+        if pairs is not None:
+            columns, target = (
+                np.concatenate([columns, pairs.both]),
+                np.concatenate([target, np.zeros(2 * len(pairs.sets))]),
+            )
+            weights = np.concatenate([weights, pairs.weights, pairs.weights])
+        rows, predicted = columns.astype(np.float32), np.zeros(len(target))
         leaf = max(_LEAST_LEAF, round(_LEAF_SHARE * len(target)))
         for number in range(TREES):
+            left_over = target - predicted
+            if pairs is not None:
+                first, second = np.split(predicted[count:], 2)
+                half = (pairs.wanted - (first - second)) / 2
+                left_over[count:] = np.concatenate([half, -half])
             drawn = np.flatnonzero(rng.random(len(target)) < ROWS)
             if len(drawn) < 2 * leaf:
                 break
@@ -169,7 +202,7 @@ class Trees:
                 max_depth=DEPTH, min_samples_leaf=leaf, max_features=COLUMNS, random_state=seed * TREES + number
             ).fit(rows[drawn], left_over[drawn], sample_weight=weights[drawn])
             grown.append(tree.tree_)
-            left_over = left_over - RATE * tree.tree_.predict(rows).ravel()
+            predicted = predicted + RATE * tree.tree_.predict(rows).ravel()
         return cls._of_grown(grown)
 
     @classmethod
@@ -254,9 +287,9 @@ class BlendModels:
         ridge = trees = None
         if "ridge" in kinds:
             folds = folds_of(data, hold_out, seed + 1)
-            ridge = Ridge.fit(data.columns, data.target, data.weights, data.sets, folds)
+            ridge = Ridge.fit(data.columns, data.target, data.weights, data.sets, folds, data.pairs)
         if "trees" in kinds:
-            trees = Trees.fit(data.columns, data.target, data.weights, seed)
+            trees = Trees.fit(data.columns, data.target, data.weights, seed, data.pairs)
         return cls(ridge, trees)
 
     def predict(self, columns: Floats) -> Floats:
@@ -389,6 +422,17 @@ class MemberLine:
 
 
 @dataclass(frozen=True)
+class PairLine:
+    """How often the preferred reply of a file's pairs has the higher score, by fits without its context."""
+
+    name: str
+    pairs: int
+    right: Interval
+    longer: float | None
+    """How often the preferred reply is the longer one; None where lengths are not counted."""
+
+
+@dataclass(frozen=True)
 class BlendFigures:
     """Everything that is known about the fit."""
 
@@ -397,6 +441,8 @@ class BlendFigures:
     sets: tuple[SetLine, ...]
     """One per set, and the average last if there are several."""
     members: tuple[MemberLine, ...]
+    pairs: tuple[PairLine, ...] = ()
+    """One per file of preferences."""
     leaks: tuple[str, ...] = ()
     """Members that were trained on contexts of the judged replies."""
 
@@ -413,7 +459,9 @@ class BlendFigures:
             for line in plain["sets"]
         ]
         members = [MemberLine(**{**line, "adds": Interval(**line["adds"])}) for line in plain["members"]]
-        return cls(tuple(plain["kinds"]), plain["hold_out"], tuple(sets), tuple(members), tuple(plain.get("leaks", ())))
+        pairs = [PairLine(**{**line, "right": Interval(**line["right"])}) for line in plain.get("pairs", ())]
+        leaks = tuple(plain.get("leaks", ()))
+        return cls(tuple(plain["kinds"]), plain["hold_out"], tuple(sets), tuple(members), tuple(pairs), leaks)
 
     def __str__(self) -> str:
         held = "five folds of contexts" if self.hold_out == "contexts" else "one set held out at a time"
@@ -437,9 +485,24 @@ class BlendFigures:
                 grid(["judged set", "replies", "blend", "best member", "gain"], rows),
                 "",
                 grid(["member", "alone", "adds to the blend", "score rises with it"], parts),
+                *self._of_pairs(),
                 *self.warnings(),
             ]
         )
+
+    def _of_pairs(self) -> list[str]:
+        if not self.pairs:
+            return []
+        rows = [
+            [
+                line.name,
+                str(line.pairs),
+                interval_text(line.right, 2),
+                "-" if line.longer is None else number_text(line.longer, 2),
+            ]
+            for line in self.pairs
+        ]
+        return ["", grid(["pairs", "number", "preferred reply higher", "preferred reply longer"], rows)]
 
     def warnings(self) -> list[str]:
         """What a reader should not overlook."""
@@ -463,6 +526,7 @@ def report_on(
     models: BlendModels,
     members: Sequence[str],
     sets: Sequence[str],
+    pairs: Sequence[str] = (),
     *,
     hold_out: str,
     seed: int,
@@ -489,7 +553,41 @@ def report_on(
                 _rising(models, data.columns, column),
             )
         )
-    return BlendFigures(choice.kinds, hold_out, tuple(lines), tuple(contributions))
+    return BlendFigures(
+        choice.kinds, hold_out, tuple(lines), tuple(contributions), _pair_lines(data, choice, pairs, seed)
+    )
+
+
+def _pair_lines(data: LabelledRows, choice: ModelChoice, names: Sequence[str], seed: int) -> tuple[PairLine, ...]:
+    """How often the pairs of each file are in order, predicted by fits without their contexts."""
+    if data.pairs is None:
+        return ()
+    right = held_out_pairs(data, data.pairs, choice.kinds, seed)
+    length = data.names.index(LENGTH) if LENGTH in data.names else None
+    lines = []
+    for number, name in enumerate(names):
+        mine = (data.pairs.sets == number) & ~np.isnan(right)
+        longer = None
+        if length is not None:
+            part = data.pairs.rows(mine)
+            longer = float(np.mean(part.in_order(part.first[:, length], part.second[:, length])))
+        interval = mean_interval(right[mine], data.pairs.groups[mine])
+        if math.isnan(interval.low):  # a single context says nothing about others
+            interval = replace(interval, low=0.0, high=1.0)
+        lines.append(PairLine(name, int(mine.sum()), interval, longer))
+    return tuple(lines)
+
+
+def held_out_pairs(data: LabelledRows, pairs: PairRows, kinds: tuple[str, ...], seed: int) -> Floats:
+    """For each pair whether models fitted without its context put it in order; NaN where people preferred neither."""
+    right = np.empty(len(pairs.sets))
+    folds = fold_of_groups(pairs.groups, min(_FOLDS, len(np.unique(pairs.groups))), seed)
+    for fold in np.unique(folds):
+        held = folds == fold
+        models = BlendModels.fit(replace(data, pairs=pairs.rows(~held)), kinds, "contexts", seed)
+        part = pairs.rows(held)
+        right[held] = part.in_order(models.predict(part.first), models.predict(part.second))
+    return right
 
 
 def _line(name: str, data: LabelledRows, held_out: Floats, alone: Mapping[int, str]) -> SetLine:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rejoinder.evaluators.base import Evaluator
 from rejoinder.evaluators.blend.columns import MOST_PARTS, PART_WORDS
-from rejoinder.evaluators.familiarity import OutOfDomainCounter
+from rejoinder.evaluators.unread import UnreadWatcher
 from rejoinder.metrics.base import State
 from rejoinder.metrics.batch import Batch
 from rejoinder.show.text import counted
@@ -90,48 +89,39 @@ class StockReplyCounter:
 
 
 @dataclass
-class BlendWatcher:
-    """Counts replies of which only the beginning was read, contexts of which only the end was, and stock replies."""
+class BlendWatcher(UnreadWatcher):
+    """Counts replies and contexts that were not read whole, and stock replies."""
 
-    other: OutOfDomainCounter | None
-    """The counter of unfamiliar replies, if there is one."""
-    evaluators: Sequence[Evaluator] = ()
-    """The members that may read less than a context's last turns."""
     cut: int = 0
-    contexts: int = 0
+    """Replies that are too long to be shown in parts to the members that read only a beginning."""
     stock: StockReplyCounter = field(default_factory=StockReplyCounter)
 
     def add(self, batch: Batch) -> None:
         """Take a batch into account."""
+        super().add(batch)
         most = MOST_PARTS * PART_WORDS
-        self.cut += sum(
-            len(example.response) > most and len(example.response.split()) > most for example in batch.examples
-        )
-        self.contexts += max((evaluator.cut_contexts(batch) for evaluator in self.evaluators), default=0)
+        if any(each.reads_beginning for each in self.evaluators):
+            self.cut += sum(
+                len(example.response) > most and len(example.response.split()) > most for example in batch.examples
+            )
         self.stock.add(batch)
-        if self.other is not None:
-            self.other.add(batch)
 
     def state(self) -> State:
-        """The numbers of such replies and contexts, and what the other counters have."""
-        counts = {"cut": np.array(self.cut), "contexts": np.array(self.contexts), **self.stock.state()}
-        return {**counts, **(self.other.state() if self.other is not None else {})}
+        """All counts."""
+        return {**super().state(), **self.stock.state(), "cut": np.array(self.cut)}
 
     def merge(self, state: State) -> None:
         """Add the replies that another one counted after these."""
+        super().merge(state)
         self.cut += int(state["cut"])
-        self.contexts += int(state["contexts"])
         self.stock.merge(state)
-        if self.other is not None:
-            self.other.merge(state)
 
     def notes(self) -> list[str]:
         """Notes for the reader about all that was added."""
-        notes = [] if self.other is None else self.other.notes()
-        if self.cut:
-            longer = counted(self.cut, "reply has", "replies have")
-            notes.append(f"{longer} more than {MOST_PARTS * PART_WORDS} words: only these were read")
-        if self.contexts:
-            longer = counted(self.contexts, "reply has", "replies have")
-            notes.append(f"{longer} a context whose last turns are too long for the network, which read only their end")
-        return [*notes, *self.stock.notes()]
+        return [*super().notes(), *self.stock.notes()]
+
+    def _long_replies(self) -> list[str]:
+        if not self.cut:
+            return super()._long_replies()
+        longer = counted(self.cut, "reply has", "replies have")
+        return [f"{longer} more than {MOST_PARTS * PART_WORDS} words: only these were read"]

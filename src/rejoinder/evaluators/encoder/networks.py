@@ -115,12 +115,38 @@ class NetworkOutput(NamedTuple):
     """Of length 1. (rows, width)"""
     alone: Tensor
     """Of length 1. (rows, replies, width)"""
+    heads: Tensor
+    """(rows, replies, heads)"""
+
+
+class Heads(nn.Module):
+    """Several linear outputs over one vector that is computed from all that the encoder gives for a reply.
+
+    The vectors of the reply's tokens after the context also enter by a mean whose weights are learned: a single word
+    may contradict the context, and a plain mean hardly shows it.
+    """
+
+    def __init__(self, width: int, count: int) -> None:
+        super().__init__()
+        self.attend = nn.Linear(width, 1)
+        self.pool = nn.Linear(6 * width + len(FEATURES), width)
+        self.columns = nn.Linear(width, count)
+
+    def weights(self, vectors: Tensor, chosen: Tensor) -> Tensor:
+        """The weight of each token among the chosen ones. (rows, tokens, width), (rows, n, tokens) -> the latter"""
+        attention = self.attend(vectors).squeeze(-1).unsqueeze(1)  # (rows, 1, tokens)
+        return torch.where(chosen, attention, _HIDDEN).softmax(-1)
+
+    def forward(self, pooled: Tensor) -> Tensor:
+        """(rows, replies, 6 * width + features) -> (rows, replies, heads)"""
+        columns: Tensor = self.columns(torch.tanh(self.pool(pooled)))
+        return columns
 
 
 class BranchEncoder(nn.Module):
-    """One score per reply, 1 to 5."""
+    """One score per reply, 1 to 5, and one number for each of its heads."""
 
-    def __init__(self, encoder: nn.Module, special: tuple[int, ...]) -> None:
+    def __init__(self, encoder: nn.Module, special: tuple[int, ...], heads: int = 0) -> None:
         super().__init__()
         config: Any = encoder.config
         if config.model_type not in _FAMILIES:
@@ -143,6 +169,8 @@ class BranchEncoder(nn.Module):
             self.blend.weight[0, :_COSINES] = 0.5
             last.weight.mul_(0.1)
             last.bias.zero_()
+        # Last, so that the weights of a network without heads are drawn as ever.
+        self.heads = Heads(width, heads) if heads else None
 
     @property
     def config(self) -> Any:
@@ -178,7 +206,12 @@ class BranchEncoder(nn.Module):
         wide = context.expand_as(after)
         match = torch.cat([wide, after, wide * after, last_turn * after, (last_turn - after).abs(), levelled], dim=-1)
         logits = (self.blend(levelled) + self.head(match)).squeeze(-1)
-        return NetworkOutput(logits, features, unit_context.squeeze(1), unit_last.squeeze(1), unit_alone)
+        columns = logits.unsqueeze(-1)[..., :0]
+        if self.heads is not None:
+            attended = self.heads.weights(vectors, owned & (parts == AFTER).unsqueeze(1)) @ vectors
+            last = (last_turn * after, (last_turn - after).abs())
+            columns = self.heads(torch.cat([wide, after, attended, *last, alone, levelled], dim=-1))
+        return NetworkOutput(logits, features, unit_context.squeeze(1), unit_last.squeeze(1), unit_alone, columns)
 
     @torch.no_grad()
     def standardise(self, features: Tensor) -> None:
@@ -237,6 +270,21 @@ class SharedContexts(nn.Module):
     def forward(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor) -> Tensor:
         """One score per reply, meaningless where a row has fewer. (rows, tokens) each, (replies,) -> (rows, replies)"""
         return on_scale(self.network.read(input_ids, positions, parts, numbers, replies).logits)
+
+
+class AllColumns(nn.Module):
+    """The same network with everything that it computes for a reply in one matrix."""
+
+    def __init__(self, network: BranchEncoder) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, input_ids: Tensor, positions: Tensor, parts: Tensor, numbers: Tensor, replies: Tensor) -> Tensor:
+        """The score, the features and the heads from 0 to 1. (rows, replies, 1 + features + heads)"""
+        reading = self.network.read(input_ids, positions, parts, numbers, replies)
+        return torch.cat(
+            [on_scale(reading.logits).unsqueeze(-1), reading.features, torch.sigmoid(reading.heads)], dim=-1
+        )
 
 
 def _moved_bias(layers: Any, positions: Tensor) -> Tensor:

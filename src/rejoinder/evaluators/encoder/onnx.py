@@ -25,6 +25,8 @@ from rejoinder.learning.data import by_length, padded
 from rejoinder.threads import in_threads
 
 _STACKED = "stack"
+ALL_COLUMNS = "columns"
+"""The output of a network with heads: score, features and heads in one matrix."""
 BATCH_TOKENS = 512
 """Tokens run at once: enough for the matrix products, few enough for the processor's cache."""
 
@@ -80,7 +82,7 @@ class OnnxModel:
     @property
     def has_features(self) -> bool:
         """Whether the graph has the tensor of features."""
-        return self.settings.towers and _STACKED.encode() in self.weights
+        return self.settings.towers and not self.settings.heads and _STACKED.encode() in self.weights
 
     @property
     def graph(self) -> bytes:
@@ -91,32 +93,44 @@ class OnnxModel:
         """
         return self.weights + _added_output(_STACKED) if self.has_features else self.weights
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The score and, if the graph gives them, the features and the heads."""
+        features = FEATURES if self.has_features or self.settings.heads else ()
+        return ("score", *features, *self.settings.heads)
+
     def read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
-        """The score of each pair and the network's features, from one pass; NaN where the network's numbers overflow.
+        """The score of each pair and what else the network computes, from one pass; NaN where its numbers overflow.
 
-        (pairs, 1 + features)
+        (pairs, columns)
         """
-        if not self.has_features:
-            return self.score(pairs)[:, None]
-
-        def run(arrays: Mapping[str, Ints]) -> NDArray[Any]:
-            shape = len(arrays["input_ids"]), len(arrays["replies"])
-            scores, features = self._run(arrays, {"score": shape, _STACKED: (*shape, len(FEATURES))})
-            return np.concatenate([scores[:, :, None], features], axis=2)
-
         _ = self.session  # made before the threads begin
-        found = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, run, threads=True)
-        found = found.reshape(len(pairs), 1 + len(FEATURES))
+        found = self.tokeniser.mean_of_parts(pairs, self._read)
         found[~np.isfinite(found).all(axis=1)] = np.nan
         return found
 
     def score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
-        """One score per pair, in order; NaN where the network's numbers overflow.
+        """One score per pair, in order; NaN where the network's numbers overflow."""
+        return self.read(pairs)[:, 0].copy()
 
-        Rows of similar length run together.
-        """
-        if self.has_features:
-            return self.read(pairs)[:, 0]
+    def _read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
+        """Rows of similar length run together. (pairs, columns)"""
+        width = len(self.columns)
+        if width == 1:
+            return self._score(pairs)[:, None]
+
+        def run(arrays: Mapping[str, Ints]) -> NDArray[Any]:
+            shape = len(arrays["input_ids"]), len(arrays["replies"])
+            if self.settings.heads:
+                [found] = self._run(arrays, {ALL_COLUMNS: (*shape, width)})
+                return found
+            scores, features = self._run(arrays, {"score": shape, _STACKED: (*shape, len(FEATURES))})
+            return np.concatenate([scores[:, :, None], features], axis=2)
+
+        found = shared_scores(self.tokeniser.brancher, pairs, self.settings.pad, BATCH_TOKENS, run, threads=True)
+        return found.reshape(len(pairs), width)
+
+    def _score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         names = {taken.name for taken in self.session.get_inputs()}  # makes the session, before the threads begin
         if self.settings.towers:
             brancher = self.tokeniser.brancher
@@ -132,7 +146,6 @@ class OnnxModel:
             batches = by_length(encoded, BATCH_TOKENS)
             for rows, found in zip(batches, in_threads(run, batches), strict=True):
                 scores[rows] = found
-        scores[~np.isfinite(scores)] = np.nan
         return scores
 
     def _scores(self, arrays: Mapping[str, Ints]) -> NDArray[np.floating]:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from rejoinder.data.dialogues import ReplyInContext
 from rejoinder.errors import CallError
 from rejoinder.evaluators.encoder.model import EncoderModel, EncoderSettings
-from rejoinder.evaluators.encoder.networks import BranchEncoder, SharedContexts
-from rejoinder.evaluators.encoder.onnx import OnnxModel
+from rejoinder.evaluators.encoder.networks import AllColumns, BranchEncoder, SharedContexts
+from rejoinder.evaluators.encoder.onnx import ALL_COLUMNS, OnnxModel
 from rejoinder.evaluators.encoder.reading import PairTokeniser, padded_rows
 from rejoinder.evaluators.encoder.torch_model import TorchModel
 from rejoinder.folders.sources import require_extra
@@ -57,9 +57,18 @@ class ExportedModel:
         """The same for all forms."""
         return self.forms[-1].tokeniser
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the weights that are loaded again give."""
+        return self.forms[-1].columns
+
     def score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """The scores by the weights that are loaded again."""
         return self.forms[-1].score(pairs)
+
+    def read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
+        """The columns by the same weights."""
+        return self.forms[-1].read(pairs)
 
     def save(self, folder: Path) -> None:
         """Write the files of every form."""
@@ -79,7 +88,7 @@ def to_onnx(model: TorchModel) -> OnnxModel:
             kwargs=inputs,
             f=path,
             input_names=list(inputs),
-            output_names=["score"],
+            output_names=[ALL_COLUMNS if model.settings.heads else "score"],
             dynamic_shapes=shapes,
             dynamo=True,
             external_data=False,
@@ -94,7 +103,8 @@ def _traced(model: TorchModel) -> tuple[torch.nn.Module, dict[str, torch.Tensor]
     if isinstance(network, BranchEncoder):
         rows = model.tokeniser.brancher.rows([("a b c", "d"), ("a",)], [("e f", "g"), ("b c d e", "f")])
         arrays = {**padded_rows(rows, model.settings.pad), "replies": np.arange(2)}
-        return SharedContexts(network), {name: torch.from_numpy(array) for name, array in arrays.items()}
+        whole = AllColumns(network) if model.settings.heads else SharedContexts(network)
+        return whole, {name: torch.from_numpy(array) for name, array in arrays.items()}
     sample = model.tokeniser.encode([ReplyInContext(("a b c", "d"), (), "e f"), ReplyInContext(("a",), (), "b c d e")])
     return network, {name: tensor.cpu() for name, tensor in model.tensors(sample).items()}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from rejoinder.folders.foreign import tokeniser_of
 from rejoinder.folders.saved import TOKENISER
 from rejoinder.learning.data import EncodedPair, by_length
 from rejoinder.progress import reported
+from rejoinder.text.markdown import without_markdown
 from rejoinder.text.tokens import writable
 from rejoinder.threads import in_threads
 
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 
 
 ME, YOU = "me:", "you:"
+MOST_REPLY = 512
+"""Tokens that are read of a reply that is read in parts."""
+_MARGIN = 6
+"""Tokens of a part left for special tokens, and because a text may be tokenised differently where it is cut."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ class PairTokeniser:
     otherwise 0 for the context and 1 for the reply, as in BERT, for every encoder."""
     towers: bool = False
     """Whether pairs become rows of `Brancher`, without marks: context and reply are also read apart."""
+    whole_replies: bool = False
+    """Whether long replies are read in parts, up to MOST_REPLY tokens, without Markdown."""
 
     def __post_init__(self) -> None:
         if self.max_response < 1 or self.max_response + self.special > self.max_length:
@@ -74,6 +82,46 @@ class PairTokeniser:
         """Makes the rows in which context and reply are also read apart."""
         return Brancher(self.tokeniser, self.max_length - self.max_response // 2, self.max_response)
 
+    def parts(self, pairs: Sequence[ReplyInContext]) -> list[list[str]]:
+        """The texts of each reply that are read: several for a long one, if replies are read whole."""
+        if not self.whole_replies:
+            return [[pair.response] for pair in pairs]
+        return [_parts(text, *found, self.max_response) for text, found in self._tokens(pairs)]
+
+    def cut_replies(self, pairs: Sequence[ReplyInContext]) -> int:
+        """How many replies are too long to be read in parts."""
+        return sum(len(starts) > MOST_REPLY for _, (starts, _) in self._tokens(pairs))
+
+    def _tokens(self, pairs: Sequence[ReplyInContext]) -> list[tuple[str, tuple[list[int], list[int]]]]:
+        """The text of each reply, and where each of its tokens begins and ends."""
+        texts = [without_markdown(writable(pair.response)) for pair in pairs]
+        found = self.tokeniser.encode_batch(texts, add_special_tokens=False)
+        return [
+            (text, ([start for start, _ in each.offsets], [end for _, end in each.offsets]))
+            for text, each in zip(texts, found, strict=True)
+        ]
+
+    def mean_of_parts(
+        self, pairs: Sequence[ReplyInContext], read: Callable[[Sequence[ReplyInContext]], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """What `read` gives for each pair; for a reply in parts the mean over these, weighted by their words.
+
+        (pairs,) or (pairs, columns)
+        """
+        if not self.whole_replies or not len(pairs):
+            return read(pairs)
+        parts = self.parts(pairs)
+        owner = np.repeat(np.arange(len(pairs)), [len(each) for each in parts])
+        shown = [pairs[number]._replace(response=text) for number, each in enumerate(parts) for text in each]
+        found = read(shown)
+        if len(found) == len(pairs):
+            return found
+        words = np.array([max(1, len(pair.response.split())) for pair in shown], np.float64)
+        total = np.zeros((len(pairs), *found.shape[1:]))
+        np.add.at(total, owner, (found.T * words).T)
+        mean: NDArray[np.float64] = (total.T / np.bincount(owner, words)).T
+        return mean
+
     def encode(self, pairs: Sequence[ReplyInContext]) -> list[EncodedPair]:
         """The token ids of each pair."""
         if self.towers:
@@ -91,6 +139,23 @@ class PairTokeniser:
             types = joined.type_ids if self.own_types else _segments(joined.sequence_ids)
             encoded.append(EncodedPair(tuple(joined.ids), tuple(types)))
         return encoded
+
+
+def _parts(text: str, starts: Sequence[int], ends: Sequence[int], most: int) -> list[str]:
+    """The first MOST_REPLY tokens of a text in parts of nearly equal length, cut between words."""
+    count = min(len(starts), MOST_REPLY)
+    room = max(1, most - _MARGIN)
+    number = max(1, -(-count // room))
+    if number == 1:
+        return [text if count == len(starts) else text[: ends[count - 1]]]
+    cuts = []
+    for part in range(1, number):
+        at = count * part // number
+        while at > 1 and starts[at] == ends[at - 1]:  # within a word
+            at -= 1
+        cuts.append(starts[at])
+    bounds = [0, *sorted(set(cuts)), ends[count - 1]]
+    return [text[start:end].strip() for start, end in pairwise(bounds) if text[start:end].strip()]
 
 
 def _segments(sequences: Sequence[int | None]) -> list[int]:

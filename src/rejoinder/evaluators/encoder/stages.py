@@ -95,7 +95,7 @@ class TargetScores(EncoderStage):
     def network(self) -> nn.Module:
         """The whole network, as it reads this stage's rows."""
         network = self.model.network
-        return _AllReplies(network) if isinstance(network, BranchEncoder) else network
+        return AllReplies(network) if isinstance(network, BranchEncoder) else network
 
     def __len__(self) -> int:
         return len(self.contexts)
@@ -152,7 +152,7 @@ class TargetScores(EncoderStage):
         ]
 
 
-class _AllReplies(nn.Module):
+class AllReplies(nn.Module):
     """A network with towers that returns all its outputs for rows of several replies."""
 
     def __init__(self, network: BranchEncoder) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from rejoinder.data.dialogues import ReplyInContext, read_text
 from rejoinder.errors import CallError, DataError
 from rejoinder.evaluators.calibration import LOWEST
 from rejoinder.evaluators.encoder.model import EncoderSettings
-from rejoinder.evaluators.encoder.networks import BranchEncoder, CrossEncoder, SharedContexts
+from rejoinder.evaluators.encoder.networks import AllColumns, BranchEncoder, CrossEncoder, SharedContexts
 from rejoinder.evaluators.encoder.reading import (
     FEATURES,
     ContextIds,
@@ -34,7 +34,7 @@ from rejoinder.folders.onnx_file import check_onnx
 from rejoinder.folders.saved import ENCODER, TOKENISER, WEIGHTS
 from rejoinder.folders.schema import CONFIG, check_range
 from rejoinder.folders.sources import require_extra
-from rejoinder.learning.checkpoints import loaded_network, save_weights, with_weights
+from rejoinder.learning.checkpoints import loaded_network, save_weights, seeded, with_weights
 from rejoinder.learning.data import EncodedPair, by_length, padded
 from rejoinder.models.text_encoder import longest_input, mean_over, pretrained, saved_shape
 from rejoinder.progress import reported
@@ -70,6 +70,8 @@ class TorchModel:
         pooling: str,
         seed: int,
         towers: bool = False,
+        heads: tuple[str, ...] = (),
+        whole_replies: bool = False,
     ) -> TorchModel:
         """A pretrained encoder with a new head, whose weights are random by the seed."""
         body, definition = pretrained(encoder)
@@ -77,7 +79,7 @@ class TorchModel:
         if longest is not None and max_length > longest:
             raise CallError(f"{encoder} reads at most {longest} tokens: max_length cannot be {max_length}")
         torch.manual_seed(seed)
-        network = network_of(body, definition, pooling, towers=towers)
+        network = network_of(body, definition, pooling, towers=towers, heads=len(heads))
         settings = EncoderSettings(
             max_length=max_length,
             max_response=max_response,
@@ -86,6 +88,8 @@ class TorchModel:
             token_types=isinstance(network, BranchEncoder) or network.needs_types,
             pooling=pooling,
             towers=towers,
+            heads=heads,
+            whole_replies=whole_replies,
         )
         return cls(network.eval(), settings, settings.tokeniser(definition))
 
@@ -97,7 +101,9 @@ class TorchModel:
         encoder = saved_shape("AutoModel", folder / ENCODER, weights)
 
         def empty() -> CrossEncoder | BranchEncoder:
-            return network_of(encoder(), definition, settings.pooling, towers=settings.towers)
+            return network_of(
+                encoder(), definition, settings.pooling, towers=settings.towers, heads=len(settings.heads)
+            )
 
         exported = folder / WEIGHTS["int8"]
         if weights.is_file() or not exported.is_file():
@@ -119,6 +125,28 @@ class TorchModel:
         if not np.isfinite(self.score([ReplyInContext(("a",), (), "b")])).all():
             raise DataError("gives scores that are not finite", file=str(folder))
 
+    def with_heads(
+        self, heads: tuple[str, ...], data: tuple[str, ...], seed: int, *, whole_replies: bool
+    ) -> TorchModel:
+        """The same network with these heads as well; new ones are random by the seed."""
+        named = (*self.settings.heads, *(name for name in heads if name not in self.settings.heads))
+        network = network_of(
+            self.network.encoder,
+            self.tokeniser.definition,
+            self.settings.pooling,
+            towers=self.settings.towers,
+            heads=len(named),
+            seed=seed,
+        )
+        state = network.state_dict()
+        for name, weight in self.network.state_dict().items():
+            if name in state:  # the outputs of the first heads, where there were some before
+                state[name][tuple(map(slice, weight.shape))] = weight
+        network.load_state_dict(state)
+        digests = (*self.settings.head_data, *data)
+        settings = replace(self.settings, heads=named, head_data=digests, whole_replies=whole_replies)
+        return TorchModel(network.eval(), settings, settings.tokeniser(self.tokeniser.definition))
+
     def save(self, folder: Path) -> None:
         """Write tokeniser, shape and weights."""
         (folder / TOKENISER).write_text(self.tokeniser.definition, encoding="utf-8")
@@ -137,20 +165,33 @@ class TorchModel:
         device = next(self.network.parameters()).device
         return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The score and, for a network with heads, the features and the heads."""
+        return ("score", *FEATURES, *self.settings.heads) if self.settings.heads else ("score",)
+
     def score(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         """One score per pair, in order; rows of similar length run together."""
+        return self.read(pairs)[:, 0].copy()
+
+    def read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
+        """One row per pair, in order. (pairs, columns)"""
+        return self.tokeniser.mean_of_parts(pairs, self._read)
+
+    def _read(self, pairs: Sequence[ReplyInContext]) -> NDArray[np.float64]:
         network = self.network
         if not isinstance(network, BranchEncoder):
-            return self.score_encoded(self.tokeniser.encode(pairs))
-        shared = SharedContexts(network)
+            return self.score_encoded(self.tokeniser.encode(pairs))[:, None]
+        shared = AllColumns(network) if self.settings.heads else SharedContexts(network)
         with _scoring(network):
-            return shared_scores(
+            found = shared_scores(
                 self.tokeniser.brancher,
                 pairs,
                 self.settings.pad,
                 _BATCH_TOKENS,
                 lambda arrays: shared(**self.on_device(arrays)).cpu().numpy(),
             )
+        return found.reshape(len(pairs), len(self.columns))
 
     def score_encoded(self, encoded: Sequence[EncodedPair]) -> NDArray[np.float64]:
         """One score per row of tokens."""
@@ -176,12 +217,18 @@ class TorchModel:
         return found
 
 
-def network_of(encoder: nn.Module, tokeniser: str, pooling: str, *, towers: bool) -> CrossEncoder | BranchEncoder:
-    """A new head over an encoder; `tokeniser` is the definition of the encoder's own."""
+def network_of(
+    encoder: nn.Module, tokeniser: str, pooling: str, *, towers: bool, heads: int = 0, seed: int | None = None
+) -> CrossEncoder | BranchEncoder:
+    """A new head over an encoder, and so many more; `tokeniser` is the definition of the encoder's own."""
     if not towers:
+        if heads:
+            raise CallError("a network without towers has no heads: expected towers=True")
         return CrossEncoder(encoder, pooling)
     first, last = text_ends(tokeniser_of(tokeniser, TOKENISER))
-    return BranchEncoder(encoder, (*first, *last))
+    if seed is None:
+        return BranchEncoder(encoder, (*first, *last), heads)
+    return seeded(seed, lambda: BranchEncoder(encoder, (*first, *last), heads))
 
 
 @contextmanager

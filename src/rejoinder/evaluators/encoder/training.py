@@ -15,6 +15,8 @@ from rejoinder.data.dialogues import ReplyInContext, pair_of
 from rejoinder.data.negatives import Place, places_of
 from rejoinder.errors import CallError
 from rejoinder.evaluators.calibration import observed_scale, on_our_scale
+from rejoinder.evaluators.encoder.head_stage import HeadsStage
+from rejoinder.evaluators.encoder.heads import column_names
 from rejoinder.evaluators.encoder.model import PRESETS, EncoderPreset
 from rejoinder.evaluators.encoder.networks import BranchEncoder
 from rejoinder.evaluators.encoder.replay import WORSE, candidates_of, replay_of, source_of_negatives
@@ -44,7 +46,10 @@ def learned_model(evaluator: Encoder, data: TrainingData) -> TorchModel:
     """The evaluator's model after all stages for which data is available."""
     preset = PRESETS[evaluator.preset]
     model = start_model(evaluator, data.seed)
-    checkpoints = Checkpoints.of(data.run, digest_of([evaluator.parameters, data.digest, data.seed]))
+    tasks = evaluator.head_data
+    digests = tuple(task.digest for task in tasks)
+    named = [evaluator.parameters, data.digest, data.seed, *([digests] if digests else [])]
+    checkpoints = Checkpoints.of(data.run, digest_of(named))
 
     def learn(stage: Stage, schedule: Schedule, steps: int | None) -> None:
         limited = replace(schedule, most_steps=schedule.most_steps if steps is None else steps)
@@ -57,6 +62,10 @@ def learned_model(evaluator: Encoder, data: TrainingData) -> TorchModel:
             standardise_features(model, data)
         if evaluator.steps != 0:
             learn(ranking_stage(model, preset, data), preset.ranking, evaluator.steps)
+    if tasks:
+        names = column_names(task.head for task in tasks)
+        model = model.with_heads(names, digests, data.seed, whole_replies=evaluator.whole_replies)
+        learn(HeadsStage(model, tasks, data.seed), preset.heads, evaluator.head_steps)
     if data.judged:
         before = plain_state(model.network)
         learn(regression_stage(model, evaluator, data), preset.regression, evaluator.label_steps)
@@ -136,6 +145,7 @@ def start_model(evaluator: Encoder, seed: int) -> TorchModel:
             speaker_marks=evaluator.speaker_marks,
             pooling=evaluator.pooling or PRESETS[evaluator.preset].pooling,
             towers=evaluator.towers,
+            whole_replies=evaluator.whole_replies,
             seed=seed,
         )
     model = type(evaluator).load(folder, precision="torch").model_
