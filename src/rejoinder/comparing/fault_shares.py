@@ -195,12 +195,13 @@ class FaultShares:
         return _checked(found[0], points)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values; of the faults that were found in some reply."""
         shares = {
-            fault: {system: plain_interval(share) for system, share in systems.items()}
-            for fault, systems in self.shares.items()
+            fault: {system: plain_interval(share) for system, share in self.shares[fault].items()}
+            for fault in (ANY, *self.by_frequency)
         }
-        return {"shares": shares, "differences": [one.to_dict() for one in self.differences]}
+        tested = [one.to_dict() for one in self.differences if one.fault in shares]
+        return {"looked_for": list(self.flags.names), "shares": shares, "differences": tested}
 
 
 def compare_faults(table: ScoreTable, flags: FaultFlags) -> FaultShares:
