@@ -67,8 +67,15 @@ def test_json_has_cards_counts_and_evidence(file: Path, capsys: pytest.CaptureFi
     assert told["faults"]["cut-off"]["precision"]["estimate"] > 0.8
     assert told["faults"]["repeats-itself"]["systems"]["b"]["share"] is None
     assert told["found"][0] == {
-        "id": "0", "system": "b", "fault": "cut-off", "text": "the", "start": 16, "end": 19,
-        "turn": None, "note": "ends within a sentence", "probability": 1.0,
+        "id": "0",
+        "system": "b",
+        "fault": "cut-off",
+        "text": "the",
+        "start": 16,
+        "end": 19,
+        "turn": None,
+        "note": "ends within a sentence",
+        "probability": 1.0,
     }
 
 

@@ -108,6 +108,7 @@ CALLS: dict[str, Call] = {
             "margin": but_none(ABOVE_ZERO),
             "primary": [*TEXTS, "lenght"],
             "labels": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
+            "faults": [*TEXTS, None, "lop", ["empty", "nope"]],
             "pair_by": [*TEXTS, "nope"],
             "predictor": [*TEXTS, "lenght"],
             "baseline": [*FOLDERS, "folder", "missing", "broken.jsonl"],

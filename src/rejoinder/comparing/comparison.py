@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rejoinder.comparing.fault_shares import FaultCheck, FaultShares, without_texts
+from rejoinder.comparing.fault_shares import FaultCheck, FaultShares, not_judged_without_texts
 from rejoinder.comparing.labels import LabelDifference, LabelMeans
 from rejoinder.comparing.tables import (
     all_in_words,
@@ -219,7 +219,7 @@ class Comparison(Result):
     def check_faults(self, *specs: str) -> tuple[FaultCheck, ...]:
         """Whether the second system has some faults no more often than the first: "cut-off", or with a margin in
         percentage points, "cut-off:2"."""
-        return tuple(self.faults.check(spec) if self.faults else without_texts(spec) for spec in specs)
+        return tuple(self.faults.check(spec) if self.faults else not_judged_without_texts(spec) for spec in specs)
 
     def document(self) -> Document:
         """The verdict; the means, people's estimated means and slices; single replies; all tests."""

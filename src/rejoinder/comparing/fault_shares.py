@@ -321,7 +321,7 @@ def fault_limit(spec: str) -> tuple[str, float | None]:
     return name, margin
 
 
-def without_texts(spec: str) -> FaultCheck:
+def not_judged_without_texts(spec: str) -> FaultCheck:
     """The check where there are no texts of both systems, as with scores or a recorded release."""
     name, points = fault_limit(spec)
     reason = f"{name} cannot be judged: there are no texts of both systems."

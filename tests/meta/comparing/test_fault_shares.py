@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -147,3 +148,22 @@ def test_of_turns_of_one_dialogue_the_swaps_are_those_of_dialogues() -> None:
     (cut,) = [one for one in found.faults.differences if one.fault == "cut-off"]
     assert cut.p_value == pytest.approx(0.5)  # all eight are in two dialogues
     assert cut.more is None
+
+
+MADE: dict[str, Callable[[str], str]] = {
+    "canned": lambda _: "Thank you, we will get back to you soon.",
+    "other-language": lambda topic: f"Ich mag {topic} wirklich sehr gern, am liebsten am Sonntag.",
+    "markup": lambda topic: json.dumps({"reply": f"I like {topic} a lot.", "end": False}),
+    "cut-off": lambda topic: f"I like {topic} a lot, because they are the",
+    "empty": lambda _: "",
+    "speaks-for-user": lambda topic: f"I like {topic}.\nUser: Me too, why do you ask?",
+}
+
+
+@pytest.mark.parametrize("fault", MADE)
+def test_the_first_lines_name_what_every_reply_has(fault: str) -> None:
+    """One reply to every context, German, raw JSON, half sentences, ..."""
+    worse = [{**row, "response": MADE[fault](topic)} for row, topic in zip(replies("v2", 0), TOPICS, strict=True)]
+    found = rejoinder.compare(replies("v1", 0), worse, metrics=["distinct"])
+    told = " ".join(found.sentences[:3])
+    assert f"More faults in v2: {fault} in " in told or f"; {fault} in " in told
