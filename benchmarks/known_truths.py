@@ -288,6 +288,25 @@ def outcome(pair: Pair, comparison: Comparison) -> Outcome:
     return "missed" if comparison.better is None else "sure and wrong"
 
 
+def named_faults(comparison: Comparison) -> dict[str, list[str]]:
+    """System -> the faults that it has significantly more often than the other one."""
+    found: dict[str, list[str]] = {}
+    for difference in comparison.faults.differences if comparison.faults else ():
+        if difference.more is not None:
+            found.setdefault(difference.more, []).append(difference.fault)
+    return found
+
+
+def with_faults(pair: Pair, comparison: Comparison) -> Outcome:
+    """What the verdict and the named faults are worth together: a fault of the worse system finds a difference, and
+    one of the better or of an equal system is wrong."""
+    by_score, faulty = outcome(pair, comparison), named_faults(comparison).keys()
+    worse = {"A": "B", "B": "A"}.get(pair.better or "")
+    if by_score == "sure and wrong" or faulty - {worse}:
+        return "sure and wrong"
+    return "right" if faulty else by_score
+
+
 def counts(outcomes: Sequence[str]) -> dict[str, int]:
     """How often each word of MEANINGS holds."""
     found = Counter(outcomes)
@@ -313,18 +332,20 @@ def told(pair: Pair, comparison: Comparison) -> Row:
         "b_minus_a": [difference.estimate, difference.low, difference.high],
         "p": verdict.p_adjusted,
         "outcome": outcome(pair, comparison),
+        "faults": named_faults(comparison),
+        "with_faults": with_faults(pair, comparison),
         "first_sentence": comparison.sentences[0],
     }
 
 
-def summary(found: Sequence[Row]) -> dict[str, dict[str, int]]:
+def summary(found: Sequence[Row], key: str = "outcome") -> dict[str, dict[str, int]]:
     """The counts of all pairs, of those with a difference, and of those without."""
     groups = {
         "all": found,
         "with a difference": [row for row in found if row["truth"] != "no difference"],
         "without": [row for row in found if row["truth"] == "no difference"],
     }
-    return {name: {"pairs": len(rows)} | counts([row["outcome"] for row in rows]) for name, rows in groups.items()}
+    return {name: {"pairs": len(rows)} | counts([row[key] for row in rows]) for name, rows in groups.items()}
 
 
 def main() -> None:
@@ -342,19 +363,22 @@ def main() -> None:
         row = told(pair, judged(pair, arguments.metric))
         found.append(row)
         talk = f"{row['talk'][:6]}{'' if row['paired'] else ' *'}"
+        faults = "".join(f"; more {', '.join(names)} in {system}" for system, names in row["faults"].items())
         print(
             f"{row['id']:4} {row['kind'][:43]:43} {talk:9} {row['truth']:13} {row['verdict']:13} "
-            f"{row['b_minus_a'][0]:+6.2f}  {row['outcome']}",
+            f"{row['b_minus_a'][0]:+6.2f}  {row['outcome']}{faults}",
             flush=True,
         )
     print("* unpaired: each system has other contexts\n")
-    for name, numbers in summary(found).items():
-        print(f"{name}: " + ", ".join(f"{number} {word}" for word, number in numbers.items()))
+    for key, title in (("outcome", "by score"), ("with_faults", "by score or a named fault")):
+        for name, numbers in summary(found, key).items():
+            print(f"{title}, {name}: " + ", ".join(f"{number} {word}" for word, number in numbers.items()))
     print()
     for word, meaning in MEANINGS.items():
         print(f"{word}: {meaning}")
     if arguments.json:
         result = {"metric": arguments.metric, "meanings": MEANINGS, "counts": summary(found), "pairs": found}
+        result["with_faults"] = summary(found, "with_faults")
         Path(arguments.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 

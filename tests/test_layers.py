@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import rejoinder
-from rejoinder import registry
+from rejoinder import registered, registry
 
 ORDER = (
     "_version types errors arrays progress options threads specs stats folders registered registry show data text "
-    "metrics learning models replies evaluators judge scoring comparing trusting people training service adapters cli"
+    "metrics learning models replies evaluators faulting judge scoring comparing trusting people training service "
+    "adapters cli"
 ).split()
 
 MODULE = re.compile(r"rejoinder\.\w+\.[.\w]*")
@@ -77,7 +78,10 @@ def test_imports_point_one_way(path: Path) -> None:
     assert not wrong
 
 
-TABLES = (registry.METRICS, registry.JUDGES, registry.EVALUATORS, registry.REPLY_MODELS, registry.ENCODERS)
+TABLES = (
+    *(registry.METRICS, registry.JUDGES, registry.EVALUATORS, registry.REPLY_MODELS, registry.ENCODERS),
+    registered.FAULTS,
+)
 
 
 def locations(path: Path) -> Iterator[tuple[int, str]]:

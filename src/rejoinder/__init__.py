@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rejoinder.data.source import read
     from rejoinder.errors import CallError, DataError, LeakageError, NeedsError, RejoinderError
     from rejoinder.evaluators.reference_points import ReferencePoint, reference_points
+    from rejoinder.faulting.found import FaultsFound, faults
     from rejoinder.judge.cost import CostPlan
     from rejoinder.learning.run import TrainingRun
     from rejoinder.metrics.base import Metric, ScoreWarning
@@ -65,6 +66,7 @@ _MODULES = {
     "Dialogue": "types",
     "Example": "types",
     "Experiment": "trusting.cross_validation",
+    "FaultsFound": "faulting.found",
     "FieldMap": "data.records",
     "Figure": "show.plots",
     "History": "comparing.history",
@@ -100,6 +102,7 @@ _MODULES = {
     "distil": "training.distil",
     "doctor": "scoring.doctor",
     "experiment": "trusting.experiment",
+    "faults": "faulting.found",
     "generate": "replies.pool",
     "history": "comparing.history",
     "judge_costs": "scoring.score",
@@ -130,6 +133,7 @@ __all__ = [
     "Dialogue",
     "Example",
     "Experiment",
+    "FaultsFound",
     "FieldMap",
     "Figure",
     "History",
@@ -166,6 +170,7 @@ __all__ = [
     "distil",
     "doctor",
     "experiment",
+    "faults",
     "generate",
     "history",
     "judge_costs",

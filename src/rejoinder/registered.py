@@ -416,3 +416,19 @@ REGISTERED: dict[str, Registered] = {
     ),
 }
 """Every name that comes with the package, in the order of lists."""
+
+FAULTS: dict[str, str] = {
+    "empty": "rejoinder.faulting.rules:Empty",
+    "cut-off": "rejoinder.faulting.rules:CutOff",
+    "loop": "rejoinder.faulting.rules:Loop",
+    "repeats-user": "rejoinder.faulting.rules:RepeatsUser",
+    "repeats-itself": "rejoinder.faulting.rules:RepeatsItself",
+    "canned": "rejoinder.faulting.rules:Canned",
+    "other-language": "rejoinder.faulting.rules:OtherLanguage",
+    "markup": "rejoinder.faulting.wording:Markup",
+    "speaks-for-user": "rejoinder.faulting.wording:SpeaksForUser",
+    "refusal": "rejoinder.faulting.wording:Refusal",
+    "contact-data": "rejoinder.faulting.wording:ContactData",
+    "offensive": "rejoinder.faulting.wording:Offensive",
+}
+"""Faults of replies: name -> class."""

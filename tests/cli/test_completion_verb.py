@@ -71,7 +71,7 @@ def test_bash_completes_verbs_options_and_names(run: Run) -> None:
     script = run("completion", "bash").out
     assert bash_words(script, "rejoinder", "") == set(VERBS)
     assert bash_words(script, "rejoinder", "sc") == {"score"}
-    assert bash_words(script, "rejoinder", "compare", "old.jsonl", "--fail") == {"--fail-if"}
+    assert bash_words(script, "rejoinder", "compare", "old.jsonl", "--fail") == {"--fail-if", "--fail-if-more"}
     assert bash_words(script, "rejoinder", "train", "ade") == {"adem"}
     assert bash_words(script, "rejoinder", "completion", "") == {"bash", "zsh", "fish", "--help"}
     assert bash_words(script, "rejoinder", "score", "repl") == set()  # left to the shell: names of files
@@ -100,7 +100,8 @@ def test_fish_completes_verbs_options_and_names(run: Run, tmp_path: Path) -> Non
     assert fish_words(script, "rejoinder ") == {verb: purpose.replace("'", "’") for verb, purpose in VERBS.items()}
     assert fish_words(script, "rejoinder sc") == {"score": VERBS["score"]}
     assert fish_words(script, "rejoinder compare old.jsonl --fail") == {
-        "--fail-if": "a check for continuous integration"
+        "--fail-if": "a check for continuous integration",
+        "--fail-if-more": "a check for continuous integration",
     }
     assert fish_words(script, "rejoinder train ade") == {"adem": ""}
     assert fish_words(script, "rejoinder score repl") == {"replies.jsonl": ""}

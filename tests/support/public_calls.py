@@ -79,6 +79,11 @@ CALLS: dict[str, Call] = {
             "max_cost": but_none(ABOVE_ZERO),
         },
     ),
+    "faults": Call(
+        rejoinder.faults,
+        {"replies": EXAMPLES},
+        {"replies": [*ORIGINS, *NOTHING], "only": [*TEXTS, None, "lop", ["empty", "nope"]], "everything": FLAGS},
+    ),
     "judge_costs": Call(
         rejoinder.judge_costs, {"replies": [EXAMPLES], "metrics": "length"}, {"replies": [*ORIGINS, *NOTHING]}
     ),
@@ -103,6 +108,7 @@ CALLS: dict[str, Call] = {
             "margin": but_none(ABOVE_ZERO),
             "primary": [*TEXTS, "lenght"],
             "labels": [*(origin for origin in ORIGINS if origin is not None), *NOTHING],
+            "faults": [*TEXTS, None, "lop", ["empty", "nope"]],
             "pair_by": [*TEXTS, "nope"],
             "predictor": [*TEXTS, "lenght"],
             "baseline": [*FOLDERS, "folder", "missing", "broken.jsonl"],

@@ -117,12 +117,21 @@ def _add_of_compare(parser: argparse.ArgumentParser) -> None:
         "first, or is not significantly better; with --margin, `worse` fails unless the second system is shown to be "
         "no worse than the first by the margin or more; exit code 4 if the metric cannot judge these replies",
     )
+    parser.add_argument(
+        "--fail-if-more",
+        action="append",
+        default=[],
+        metavar="FAULT[:POINTS]",
+        help="a check for continuous integration: exit code 3 if the second system has this fault significantly more "
+        "often than the first, or with a margin in percentage points (cut-off:2), unless it is shown not to have it "
+        "more often by that or more; exit code 4 if the fault cannot be judged; may be repeated",
+    )
     parser.add_argument("--pairwise", metavar="JUDGE", help="the same as `rejoinder prefer --judge JUDGE`")
 
 
 _FOR_SCORES = (
     *("metric", "config", "labels", "dimension", "predictor", "primary", "margin", "scores", "baseline"),
-    *("cluster", "by", "fail_if", "report", "details"),
+    *("cluster", "by", "fail_if", "fail_if_more", "faults", "report", "details"),
 )
 """Options of `compare` that pairs have no use for: an option that is ignored would look as if it had worked."""
 
@@ -133,7 +142,7 @@ def _asked_in_pairs(arguments: argparse.Namespace) -> int | None:
         return None
     for option in _FOR_SCORES:
         if getattr(arguments, option, None):
-            name = option.replace("_", "-")
+            name = "fault" if option == "faults" else option.replace("_", "-")
             raise CallError(f"--{name} is for scores of single replies: expected it without --pairwise")
     same = vars(arguments) | {"preferences": arguments.replies, "judge": arguments.pairwise, "model": "davidson"}
     return run_verb(VERB_GROUPS["Ask people"]["prefer"], argparse.Namespace(**same))
@@ -165,6 +174,29 @@ def _check_prefer(arguments: argparse.Namespace) -> None:
         raise CallError("--fail-if needs --baseline, the name of a system, and the other way round")
 
 
+def _name_faults(arguments: argparse.Namespace) -> None:
+    """A fault that is checked is looked for."""
+    if arguments.fail_if_more:
+        names = [located("comparing.fault_shares:fault_limit")(spec)[0] for spec in arguments.fail_if_more]
+        for name in names:
+            located("faulting.fault:card")(name)  # an unknown name is an error before anything is scored
+        if not (arguments.baseline or arguments.scores):
+            arguments.faults = [*(arguments.faults or []), *names]
+
+
+def _checks_of_compare(result: Any, arguments: argparse.Namespace) -> GateChecks:
+    """What --fail-if and --fail-if-more say of a comparison."""
+    gate = _gate(result, arguments)
+    found = result.check_faults(*arguments.fail_if_more)
+    if not found:
+        return gate
+    return GateChecks(
+        [*gate.failed, *(one.reason for one in found if one.decided and not one.passed)],
+        [*gate.undecided, *(one.reason for one in found if not one.decided)],
+        gate.shown | {"fault_checks": [one.to_dict() for one in found]},
+    )
+
+
 def _gate(result: Any, arguments: argparse.Namespace) -> GateChecks:
     """What --fail-if says of a comparison or of preferences."""
     if arguments.fail_if is None:
@@ -186,6 +218,11 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             "scoring.check:check",
             tells_readings=False,  # the result contains them
         ),
+        "faults": Verb(
+            "name what is wrong with replies, show where, and count it",
+            "faulting.found:faults",
+            forms="latex details report texts",
+        ),
         "score": Verb(
             "score replies with metrics and evaluators",
             "scoring.score:score",
@@ -203,7 +240,8 @@ VERB_GROUPS: dict[str, dict[str, Verb]] = {
             instead=_asked_in_pairs,
             costs=lambda arguments: _score_costs(arguments, [[each] for each in arguments.replies]),
             title=lambda arguments: ", ".join(arguments.replies or arguments.scores),
-            checks=_gate,
+            start=_name_faults,
+            checks=_checks_of_compare,
         ),
         "history": Verb(
             "record the scores of each release, and show how they change from release to release",

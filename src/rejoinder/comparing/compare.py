@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from rejoinder.comparing.comparison import Comparison
+from rejoinder.comparing.fault_shares import FaultShares, compare_faults
 from rejoinder.comparing.labels import human_means, labels_by_row
 from rejoinder.comparing.systems import join_systems, read_score_table
 from rejoinder.comparing.tests import PairTests, ranked_systems
@@ -24,6 +25,8 @@ from rejoinder.data.records import FIELDS, FieldMap, Fields
 from rejoinder.data.replay import Replay
 from rejoinder.data.source import Source
 from rejoinder.errors import CallError, UnknownNameError, shortened
+from rejoinder.faulting.fault import chosen_faults
+from rejoinder.faulting.found import flag_replies
 from rejoinder.options import (
     FIELDS_OPTION,
     METRICS_OPTION,
@@ -41,11 +44,13 @@ from rejoinder.options import (
     Resamples,
     Seed,
     UnitOption,
+    one_or_more,
     origin_of,
     path,
     text,
     verb,
 )
+from rejoinder.progress import bar
 from rejoinder.scoring.reliability import MOST_DOUBTFUL
 from rejoinder.scoring.run import LocalRun, judges_limited
 from rejoinder.scoring.score import MetricChoice, Metrics, choose_metrics
@@ -121,6 +126,16 @@ def compare(
         Option("decide by a metric in spite of many replies that it cannot be relied on for; a note says so"),
     ] = False,
     by: By = (),
+    faults: Annotated[
+        str | Iterable[str],
+        Option(
+            "also look for this fault, which is not looked for by default (see `rejoinder faults`); may be repeated",
+            one_or_more("the name of a fault, or a list of names"),
+            name="--fault",
+            metavar="NAME",
+            many="repeat",
+        ),
+    ] = (),
     max_cost: MaxCost = None,
     fields: Annotated[Fields | None, FIELDS_OPTION] = None,
     on_error: OnError = "raise",
@@ -156,6 +171,9 @@ def compare(
     comparison also estimates the mean rating over all replies, and the verdict is that of people: `predictor`
     names the metric that is combined with the labels (by default the primary one), `dimension` the judged dimension.
 
+    The systems are also compared by the share of their replies with each fault (`rejoinder.faults`), where there are
+    texts; `faults` names further ones to look for.
+
     With `allow_doubtful`, a metric decides in spite of many replies that it cannot be relied on for; a note says so.
 
     `by` names fields of the data (or length, turns): systems are then also compared on the replies with each of their
@@ -169,7 +187,14 @@ def compare(
     settings: Any = {"seed": seed, "resamples": resamples, "jobs": jobs, "quiet": quiet}
     grouped = _Grouped(replace(FieldMap.given(fields), by=slices), pair_by, cluster)
     if baseline is not None:
-        others = {"scores": scores, "labels": labels, "pair_by": pair_by, "cluster": cluster, "by": by}
+        others = {
+            "scores": scores,
+            "labels": labels,
+            "pair_by": pair_by,
+            "cluster": cluster,
+            "by": by,
+            "faults": faults,
+        }
         for name, value in others.items():
             if value:
                 raise CallError(f"{name} cannot be used with baseline: expected one of them")
@@ -195,13 +220,15 @@ def compare(
             raise CallError("slices need replies: expected no scores next to `by`")
         if unit != "reply":
             raise CallError("a unit is for replies: expected no scores next to `unit`")
+        if faults:
+            raise CallError("faults are found in replies: expected no scores next to `faults`")
         if isinstance(scores, ScoreTable):
             return compare_table(scores, primary=primary, margin=margin, allow_doubtful=allow_doubtful)
         settings = {"seed": seed, "resamples": resamples, "allow_doubtful": allow_doubtful}
         return _compared_scores(scores, metrics, primary, margin, grouped, on_error, **settings)
     wanted = choose_metrics(metrics)
     joined, seen = join_systems(replies, partial(_opened, grouped=grouped, on_error=on_error, unit=unit), quiet=quiet)
-    replay = Replay(joined, copies=labels is not None)  # labels are found in a pass of their own
+    replay = Replay(joined)  # faults, like labels, are found in passes of their own
     # What is not scored is said in the verdict's first lines, not in the notes.
     run = LocalRun.of(replay, wanted, replace(seen, earlier=0), groups=grouped.finder, by=slices, **settings)
     for role, metric in {"predictor": predictor, "primary metric": primary}.items():
@@ -213,7 +240,11 @@ def compare(
     named = [label for label in run.metrics if label not in wanted.optional]
     about: Any = {"named": named, "skipped": joined.messages, "allow_doubtful": allow_doubtful}
     found = compare_table(table, primary=primary, margin=None if labelled else margin, **about)
-    found = replace(found, coverage=(*_other_languages(table, replay), *seen.notes, *found.coverage))
+    found = replace(
+        found,
+        coverage=(*_other_languages(table, replay), *seen.notes, *found.coverage),
+        faults=_compared_faults(table, replay, faults, quiet=quiet),
+    )
     if labelled is None:
         return found
     clusters = np.arange(len(table)) if table.grouping is None else table.grouping.clusters
@@ -221,6 +252,13 @@ def compare(
     human = human_means(table, clusters, values, judged, predictor or found.primary.metric, margin)
     table = replace(found.table, labels=values.values)
     return replace(found, table=table, human=human, margin=margin, notes=(*found.notes, *human.notes))
+
+
+def _compared_faults(table: ScoreTable, replies: Replay, more: Iterable[str], *, quiet: bool) -> FaultShares:
+    """The shares of the faults that are on by default, and of those that are named."""
+    names = dict.fromkeys([*(fault.name for fault in chosen_faults()), *more])
+    with bar("looking for faults", total=len(table), unit="replies", quiet=quiet) as moving:
+        return compare_faults(table, flag_replies(replies, chosen_faults(names), progress=moving))
 
 
 def _other_languages(table: ScoreTable, replies: Iterable[Example]) -> Iterator[str]:

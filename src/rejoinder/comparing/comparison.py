@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rejoinder.comparing.fault_shares import FaultCheck, FaultShares, not_judged_without_texts
 from rejoinder.comparing.labels import LabelDifference, LabelMeans
 from rejoinder.comparing.tables import (
     all_in_words,
@@ -82,6 +83,8 @@ class Comparison(Result):
     coverage: tuple[str, ...] = ()
     """Which replies are in another language than the users write; how replies are paired, where not by context; which
     are not compared, and why."""
+    faults: FaultShares | None = None
+    """How often each fault was found in the replies of each system, where there are texts."""
     replies: Replay | None = field(default=None, compare=False, repr=False)
     """The replies, in the order of the table, where a report can read their texts; a copy that was pickled has none."""
     metrics: Mapping[str, Metric] = field(default_factory=dict, compare=False, repr=False)
@@ -201,7 +204,8 @@ class Comparison(Result):
             answer = _undecided(self)
         else:
             answer = _of_two(self) if len(self.systems) == 2 else _of_several(self)
-        return (next(answer), *(f"{told}." for told in self.coverage), *answer)
+        faults = self.faults.sentences(self.systems) if self.faults else []
+        return (next(answer), *(f"{told}." for told in self.coverage), *faults, *answer)
 
     def headline(self) -> list[str]:
         """The verdict, one sentence each, as it was named before 0.2."""
@@ -211,6 +215,11 @@ class Comparison(Result):
     def gate(self, fail_if: FailIf) -> Gate:
         """Whether the second system passes as a check: see `gate`."""
         return gate(self, fail_if)
+
+    def check_faults(self, *specs: str) -> tuple[FaultCheck, ...]:
+        """Whether the second system has some faults no more often than the first: "cut-off", or with a margin in
+        percentage points, "cut-off:2"."""
+        return tuple(self.faults.check(spec) if self.faults else not_judged_without_texts(spec) for spec in specs)
 
     def document(self) -> Document:
         """The verdict; the means, people's estimated means and slices; single replies; all tests."""
@@ -227,6 +236,7 @@ class Comparison(Result):
                 VerdictText(self.sentences, only=TERMINAL),
                 Made(self._page_answer),
                 Section("The comparison", means, "Comparison"),
+                *(self.faults.section(self.systems) if self.faults else []),
                 *([Section(f"By {names_text(list(self.slices))}", slices, "Slices", folded=True)] if slices else []),
                 Made(self._page_blocks),
                 Section(tests, [full], "Tests", folded=True),
@@ -272,6 +282,7 @@ class Comparison(Result):
             "primary_reason": self.primary.reason,
             "decided_by": "people" if self.human else self.primary.metric,
             "margin": self.margin,
+            "faults": self.faults.to_dict() if self.faults else None,
             "coverage": list(self.coverage),
             "warnings": list(self.notes),
             "skipped": list(self.skipped),

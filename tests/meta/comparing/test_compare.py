@@ -43,8 +43,11 @@ class Long(Length):
 
 
 def replies(lengths: list[int], first: int = 0, **more: Any) -> Records:
+    def words(n: int, length: int) -> str:
+        return "".join(f"word{n}{letter} " for letter in "abcdefghijklm"[:length])
+
     return [
-        {"id": f"{first + n}", "context": [f"question {first + n}"], "response": "word " * length, **more}
+        {"id": f"{first + n}", "context": [f"question {first + n}"], "response": words(first + n, length), **more}
         for n, length in enumerate(lengths)
     ]
 
