@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo docs test test-slow test-under-load frozen kills other-servers fuzz mutants api-check dockerfile papers lint types format clean
+.PHONY: demo docs test test-slow test-under-load frozen kills other-servers recipes fuzz mutants api-check dockerfile papers lint types format clean
 
 demo: .venv/core
 	$(BIN)/rejoinder demo
@@ -63,6 +63,10 @@ other-servers: .venv/test
 	REJOINDER_LABEL_STUDIO=$(CURDIR)/$(OTHER_SERVERS)/label-studio/bin/label-studio \
 	REJOINDER_POTATO=$(CURDIR)/$(OTHER_SERVERS)/potato-annotation/bin/potato \
 		$(BIN)/python -m pytest tests/annotation/test_other_servers.py --timeout 0
+
+# The whole recipe of the evaluator with several heads, on a few rows; it takes three minutes and needs ../shared/data.
+recipes: .venv/test
+	REJOINDER_RECIPES=1 $(BIN)/python -m pytest tests/recipes/test_default_heads.py -m slow
 
 # Seconds per target: two dozen readers, and model folders for four times as long, take about seven hours.
 # `make fuzz FUZZ_SECONDS=60` is a short run.

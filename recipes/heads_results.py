@@ -79,7 +79,7 @@ class Measured:
 
     def contradictions(self) -> Iterator[Line]:
         """How often the corrected reply of a written pair scores above the contradicting one."""
-        rows = [json.loads(line) for line in (HERE.parent / "benchmarks/contradictions.jsonl").open(encoding="utf-8")]
+        rows = rows_of(HERE.parent / "benchmarks/contradictions.jsonl")
         halves = [
             [Example(row["id"], tuple(row["context"]), row[half]) for row in rows]
             for half in ("correct", "contradicting")
@@ -179,7 +179,7 @@ class Measured:
 
     def garbled(self) -> Line:
         """The area under the ROC curve of intact above broken replies."""
-        rows = [json.loads(line) for line in (self.work / "garbled.jsonl").open(encoding="utf-8")][: 2 * self.most]
+        rows = rows_of(self.work / "garbled.jsonl")[: 2 * self.most]
         examples = [Example(row["id"], tuple(row["context"]), row["response"]) for row in rows]
         intact = np.array([row["scores"]["intact"][0] == 1 for row in rows])
         columns = {**self.scorers, "acceptable": self.head("acceptable")}
@@ -264,6 +264,12 @@ class Measured:
         """The records of a file of the data."""
         with gzip.open(self.data / name, "rt", encoding="utf-8") as lines:
             return list(map(json.loads, lines))
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """The records of a file."""
+    with path.open(encoding="utf-8") as lines:
+        return list(map(json.loads, lines))
 
 
 def with_columns(data: LabelledRows, names: Sequence[str]) -> LabelledRows:

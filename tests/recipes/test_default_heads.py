@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,7 @@ def test_what_is_sensible_acceptable_or_informative(tmp_path: Path) -> None:
 @pytest.mark.timeout(1800)
 @pytest.mark.shared_data
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data")
+@pytest.mark.skipif(not os.environ.get("REJOINDER_RECIPES"), reason="takes three minutes: make recipes")
 def test_all_steps_run(tmp_path: Path) -> None:
     given = ["--data", str(SHARED), "--work", str(tmp_path), "--tiny", "--threads", "1", "--mixed-precision", "no"]
     default_heads.main(given)
