@@ -56,7 +56,8 @@ def _how_sure(comparison: Comparison) -> str:
     """The interval in words; where no version is better, what the comparison says after its first sentence."""
     (verdict,) = comparison.decisive_verdicts
     if comparison.better is None:
-        return " ".join(comparison.sentences[1:3])
+        named = comparison.faults.sentences(comparison.systems) if comparison.faults else []
+        return " ".join([sentence for sentence in comparison.sentences[1:] if sentence not in named][:2])
     limits = comparison.table.limits(verdict.metric)
     scale = "" if limits is None else f" on a scale from {limits[0]:g} to {limits[1]:g}"
     low, high = sorted((abs(verdict.result.difference.low), abs(verdict.result.difference.high)))

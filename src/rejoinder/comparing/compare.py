@@ -243,7 +243,7 @@ def compare(
     found = replace(
         found,
         coverage=(*_other_languages(table, replay), *seen.notes, *found.coverage),
-        faults=_compared_faults(table, replay, faults, quiet=quiet),
+        faults=compared_faults(table, replay, faults, quiet=quiet),
     )
     if labelled is None:
         return found
@@ -254,7 +254,9 @@ def compare(
     return replace(found, table=table, human=human, margin=margin, notes=(*found.notes, *human.notes))
 
 
-def _compared_faults(table: ScoreTable, replies: Replay, more: Iterable[str], *, quiet: bool) -> FaultShares:
+def compared_faults(
+    table: ScoreTable, replies: Iterable[Example], more: Iterable[str] = (), *, quiet: bool = True
+) -> FaultShares:
     """The shares of the faults that are on by default, and of those that are named."""
     names = dict.fromkeys([*(fault.name for fault in chosen_faults()), *more])
     with bar("looking for faults", total=len(table), unit="replies", quiet=quiet) as moving:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -59,8 +59,6 @@ class FaultDifference:
     """Of all replies that can be judged."""
     difference: Interval
     """B minus A, over the replies that are compared."""
-    within: Interval
-    """The same with the confidence that a margin is tested with."""
     p_value: float
     p_adjusted: float = math.nan
     """Holm-corrected over all faults and pairs of systems; NaN where there was nothing to test."""
@@ -123,6 +121,7 @@ class FaultShares:
     """Fault, or `any fault` -> system -> the share of its replies."""
     differences: tuple[FaultDifference, ...]
     """Of each fault and pair of systems."""
+    tests: PairTests = field(compare=False, repr=False)
 
     @property
     def cards(self) -> dict[str, FaultCard]:
@@ -192,7 +191,10 @@ class FaultShares:
             raise UnknownNameError("fault", name, self.flags.names)
         if len(found) != 1:
             raise CallError("--fail-if-more needs a baseline and a candidate: expected two systems")
-        return _checked(found[0], points)
+        one = found[0]
+        if points is None or not one.judged:
+            return _checked(one, points)
+        return _checked(one, points, percent(self.tests.test(name, one.a, one.b, _CONFIDENCE).difference))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; of the faults that were found in some reply."""
@@ -222,14 +224,16 @@ def compare_faults(table: ScoreTable, flags: FaultFlags) -> FaultShares:
     tested = [one for one in found if not math.isnan(one.p_value)]
     adjusted = iter(holm([one.p_value for one in tested]).tolist() if tested else [])
     found = [one if math.isnan(one.p_value) else replace(one, p_adjusted=next(adjusted)) for one in found]
-    return FaultShares(flags, shares, tuple(found))
+    return FaultShares(flags, shares, tuple(found), tests)
 
 
 def _difference(tests: PairTests, name: str, a: str, b: str, shares: Mapping[str, Interval]) -> FaultDifference:
+    if _is_absent(tests, name, a, b):
+        equal = shares[b].estimate - shares[a].estimate  # 0, or NaN where no reply of one could be judged
+        return FaultDifference(name, a, b, shares[a], shares[b], Interval(equal, math.nan, math.nan), math.nan)
     result = tests.test(name, a, b)
-    within = tests.test(name, a, b, _CONFIDENCE).difference
-    p = math.nan if _is_absent(tests, name, a, b) else _p_value(tests, name, a, b, result)
-    return FaultDifference(name, a, b, shares[a], shares[b], result.difference, within, p)
+    p = _p_value(tests, name, a, b, result)
+    return FaultDifference(name, a, b, shares[a], shares[b], result.difference, p)
 
 
 def _is_absent(tests: PairTests, name: str, a: str, b: str) -> bool:
@@ -328,17 +332,17 @@ def not_judged_without_texts(spec: str) -> FaultCheck:
     return FaultCheck(name, points, passed=False, reason=reason, decided=False)
 
 
-def _checked(found: FaultDifference, points: float | None) -> FaultCheck:
+def _checked(found: FaultDifference, points: float | None, limits: Interval | None = None) -> FaultCheck:
+    """The check; `limits` is the difference in per cent, with the confidence that a margin is tested with."""
     if not found.judged:
         reason = f"{found.fault} cannot be judged: the replies lack what it needs."
         return FaultCheck(found.fault, points, passed=False, reason=reason, decided=False)
     shares = f"{found.b} {percent_text(found.share_b)}, {found.a} {percent_text(found.share_a)} of replies"
-    if points is None:
+    if points is None or limits is None:
         more = found.more == found.b
         tested = "" if math.isnan(found.p_adjusted) else f", {p_statement(found.p_adjusted)}"
         told = "significantly more often" if more else "not significantly more often"
         return FaultCheck(found.fault, None, not more, f"{found.fault}: {told} in {found.b} ({shares}{tested}).")
-    limits = percent(found.within)
     passed = limits.high < points
     bounds = f"difference {number_text(limits.estimate, 1)} points, {_CONFIDENCE:.0%} interval {bounds_text(limits, 1)}"
     shown = "shown" if passed else "not shown"

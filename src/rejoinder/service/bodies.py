@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
 from starlette.requests import ClientDisconnect, Request
 
-from rejoinder.comparing.compare import compare_table
+from rejoinder.comparing.compare import compare_table, compared_faults
 from rejoinder.comparing.systems import join
 from rejoinder.comparing.verdict import FailIf, gate
 from rejoinder.data.contexts import GroupFinder
@@ -215,6 +215,7 @@ class SystemReplies:
         options = dict(self.request.options)
         table = _table(self.examples, self.seen, self.chosen, scored.columns, options.pop("seed", 0))
         found = compare_table(table, named=tuple(self.chosen.metrics), **options)
+        found = replace(found, faults=compared_faults(table, self.examples))
         checked = gate(found, cast(FailIf, self.request.fail_if)) if self.request.fail_if else None
         doubtful = [
             {"id": example.id, "system": example.system, "metric": label, **each.to_dict()}
