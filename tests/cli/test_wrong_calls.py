@@ -130,7 +130,7 @@ def test_resume_needs_a_file(run: Run, replies: Path) -> None:
     ("arguments", "complaint"),
     [
         (["scroe", "x"], "rejoinder: unknown verb 'scroe'; did you mean score?"),
-        (["frobnicate"], "unknown verb 'frobnicate'; expected demo, check, score"),
+        (["frobnicate"], "unknown verb 'frobnicate'; expected demo, check, faults"),
         (["score"], "the following arguments are required: replies"),
         (["score", "x", "--seed", "-1"], "must be a whole number of at least 0, not -1"),
         (["score", "x", "--seed", "1.5"], "must be a whole number of at least 0, not '1.5'"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-import faulty_replies
+from benchmark_scripts import benchmark_script
+
+faulty_replies = benchmark_script("faulty_replies")
 
 FROZEN = json.loads((faulty_replies.FOLDER / "frozen.json").read_text(encoding="utf-8"))
 

@@ -24,6 +24,7 @@ from rejoinder.errors import CallError, UnknownNameError
 RESULTS = DOCS / "results"
 COLLECTED = {
     "default-blend",
+    "faults",
     "known-truths",
     "language-identification",
     "llm-judge",

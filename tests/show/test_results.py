@@ -91,6 +91,7 @@ def study(cls: type[TableResult] = TableResult) -> TableResult:
     return cls("x", BOT, RED, ("metric", BAD, "r"), rows, (f"{BAD} is {RED}.",))
 
 
+ROOMS = {"comparing", "trusting", "people", "scoring", "training", "data", "replies", "faulting"}
 MAKERS: dict[str, Callable[[], Result]] = {
     "comparison of two": lambda: rejoinder.compare(
         records(NAMES[:2]), metrics=["length", "distinct-1"], by="topic", resamples=50
@@ -100,6 +101,9 @@ MAKERS: dict[str, Callable[[], Result]] = {
     ),
     "scores": lambda: rejoinder.score(records(), ["length", "distinct-1"], resamples=50),
     "scores of one": lambda: rejoinder.score(records(NAMES[:1]), ["length", "bleu"], resamples=50),
+    "faults": lambda: rejoinder.faults(
+        [{**each, "context": ["Tea?"], "response": f"Yes, secret please, {{{{name}}}} {BAD}"} for each in records()]
+    ),
     "trust": lambda: rejoinder.trust(
         records(dimension=BOT), metrics=["length", "distinct-1"], probes=tuple(PROBES), resamples=20
     ),
@@ -152,7 +156,16 @@ def subclasses(cls: type[Any]) -> Iterator[type[Any]]:
 
 def test_every_class_is_here() -> None:
     for module in pkgutil.walk_packages(rejoinder.__path__, "rejoinder."):
-        if module.name.split(".")[1] in {"comparing", "trusting", "people", "scoring", "training", "data", "replies"}:
+        if module.name.split(".")[1] in {
+            "comparing",
+            "trusting",
+            "people",
+            "scoring",
+            "training",
+            "data",
+            "replies",
+            "faulting",
+        }:
             importlib.import_module(module.name)
     assert {type(made(name)) for name in MAKERS} == {*subclasses(Result)}
 

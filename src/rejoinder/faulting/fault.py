@@ -7,7 +7,6 @@ probability with its evidence; whoever finds faults asks `is_found`, which compa
 
 from __future__ import annotations
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any, ClassVar
 
 from rejoinder.data.records import REPLY_ROLES, TURN_ROLES
 from rejoinder.errors import CallError, UnknownNameError
+from rejoinder.folders.schema import json_value
 from rejoinder.registered import FAULTS
 from rejoinder.stats.intervals import Interval
 from rejoinder.text.language import UNKNOWN_LANGUAGE, language
@@ -258,7 +258,7 @@ class FaultCard:
 @cache
 def _measured() -> dict[str, Any]:
     text = files("rejoinder").joinpath("resources/faults.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)["faults"]
+    found: dict[str, Any] = json_value(text)["faults"]
     return found
 
 
