@@ -373,7 +373,7 @@ def _table_html(table: Table) -> Html:
     stacked = names if left == 1 and len(names) <= MOST_STACKED else None
     body = html_table(header, cells, caption=caption, left=left, class_="glance", stacked=stacked)
     title = element("p", table.title, class_="intro", dir="auto") if table.title else Html("")
-    note = element("p", table.note, class_="note", dir="auto") if table.note else Html("")
+    note = element("p", _with_code(joined([table.note])), class_="note", dir="auto") if table.note else Html("")
     return spaced(joined([title, body, note]))
 
 
