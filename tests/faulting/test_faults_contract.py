@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hostile_texts import HOSTILE
 from rejoinder.errors import CallError, UnknownNameError
 from rejoinder.faulting import fault as registry
 from rejoinder.faulting.fault import (
@@ -28,54 +29,34 @@ from rejoinder.faulting.fault import (
 from rejoinder.registered import FAULTS
 from rejoinder.types import Example
 
-HOSTILE = [
-    *(
-        "",
-        " ",
-        "\t\n",
-        "\u200b",
-        "\ufeff",
-        "a" * 20_000,
-        "a " * 5000,
-        "﷽" * 50,
-        "e\u0301" * 20,
-        "<script>",
-        "{{x}}",
-        "%s %n",
-    ),
-    *(
-        "\\",
-        "\r\n",
-        "a\u2028b",
-        "\u0130" * 50,
-        "ß" * 40,
-        "1" * 5000,
-        "1-" * 3000,
-        "[" * 5000,
-        "a@" * 3000,
-        "User:" * 500,
-    ),
-    *(
-        "\n" * 5000,
-        "```" * 999,
-        "- " * 999,
-        "(" * 99,
-        "@@@$$$***",
-        "4111 " * 500,
-        "AB12 " * 300,
-        "\U0001f600" * 100,
-        "x@y." * 999,
-    ),
-    *(
-        "sorry i can't " * 400,
-        "you are a " * 400,
-        "as an ai " * 300,
-        "you: " * 400,
-        "{'a" * 400,
-        "..." * 100,
-        "\ud800",
-        "a\ud800b",
-    ),
+MORE_HOSTILE = [
+    *HOSTILE,
+    "a" * 20_000,
+    "a " * 5000,
+    "\u0130" * 50,
+    "ß" * 40,
+    "1" * 5000,
+    "1-" * 3000,
+    "[" * 5000,
+    "a@" * 3000,
+    "User:" * 500,
+    "\n" * 5000,
+    "```" * 999,
+    "- " * 999,
+    "(" * 99,
+    "@@@$$$***",
+    "4111 " * 500,
+    "AB12 " * 300,
+    "\U0001f600" * 100,
+    "x@y." * 999,
+    "sorry i can't " * 400,
+    "you are a " * 400,
+    "as an ai " * 300,
+    "you: " * 400,
+    "{'a" * 400,
+    "..." * 100,
+    "\ud800",
+    "a\ud800b",
 ]
 
 FAULTY = {
@@ -111,8 +92,8 @@ def corpus() -> list[Example]:
     """Hostile replies and faulty ones, some of them several times."""
     rows = [
         Example(f"{i}-{j}", (context,), reply, system="s")
-        for i, reply in enumerate(HOSTILE[::3])
-        for j, context in enumerate(HOSTILE[::7])
+        for i, reply in enumerate(MORE_HOSTILE[::3])
+        for j, context in enumerate(MORE_HOSTILE[::7])
     ]
     rows += [Example(f"f{at}", one.context, one.response, system="t") for at, one in enumerate(FAULTY.values())]
     return rows + [Example(f"c{at}", (f"question {at}",), "Please tell me more.", system="u") for at in range(5)]
@@ -141,12 +122,11 @@ def test_our_rules_are_measured(name: str) -> None:
 def test_hostile_text_never_raises_and_evidence_lies_in_the_text(fault: Fault) -> None:
     rows = [
         Example("1", (a, b, c), reply)
-        for reply in HOSTILE
-        for a, b, c in [HOSTILE[:3], HOSTILE[-3:], ("hi", "yes", "why?")]
+        for reply in MORE_HOSTILE
+        for a, b, c in [MORE_HOSTILE[:3], MORE_HOSTILE[-3:], ("hi", "yes", "why?")]
     ]
-    rows += (
-        [Example("2", (), reply) for reply in HOSTILE] + [Example("3", (reply,), reply) for reply in HOSTILE] + corpus()
-    )
+    rows += [Example("2", context, text) for text in MORE_HOSTILE for context in ((), (text,))]
+    rows += corpus()
     for example, evidence in zip(rows, found_in(fault, rows), strict=True):
         if evidence is not None:
             assert 0 <= evidence.start <= evidence.end <= len(example.response)

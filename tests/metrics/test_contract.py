@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hostile_texts import HOSTILE
 from rejoinder.errors import CallError
 from rejoinder.metrics.base import Metric, ScoreWarning
 from rejoinder.metrics.batch import Batch
@@ -39,23 +40,6 @@ SCRIPTS = {
     "punctuation": "?!",
     "mathematics": "𝒜𝓑 ∑∞",
 }
-
-HOSTILE = [
-    "",
-    " ",
-    "\t\n",
-    "\u200b",
-    "\ufeff",
-    "a" * 5000,
-    "﷽" * 50,
-    "e\u0301" * 20,
-    "<script>",
-    "{{x}}",
-    "%s %n",
-    "\\",
-    "\r\n",
-    "a\u2028b",
-]
 
 
 def scored(metric: Metric, examples: Sequence[Example]) -> Scores:

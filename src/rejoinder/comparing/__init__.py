@@ -10,6 +10,7 @@ verdict      what the test decides, the sentence that says so, and whether a che
 labels       means of ratings, estimated from the scores of all replies and labels of a few
 comparison   what `compare` returns: its verdict in words, and its document
 tables       the tables of a comparison, and how to read them
+fault_shares which system has more replies with a fault: shares, tests, and the check of a candidate
 release      the recorded scores of one version of a chatbot
 history      the releases of a chatbot in a folder: recorded, compared with each other, and shown as a history
 preferences  which system do people prefer? The ranking from pairwise preferences, and its report

@@ -345,6 +345,10 @@ def _checked(found: FaultDifference, points: float | None, limits: Interval | No
         return FaultCheck(found.fault, None, not more, f"{found.fault}: {told} in {found.b} ({shares}{tested}).")
     passed = limits.high < points
     bounds = f"difference {number_text(limits.estimate, 1)} points, {_CONFIDENCE:.0%} interval {bounds_text(limits, 1)}"
-    shown = "shown" if passed else "not shown"
-    told = f"{shown} that {found.b} has it less than {points:g} points more often than {found.a}"
+    if passed:
+        told = f"{found.b} has it less than {points:g} points more often than {found.a}"
+    elif limits.low >= points:
+        told = f"{found.b} has it {points:g} points more often than {found.a}, or more"
+    else:
+        told = f"{found.b} may have it {points:g} points more often than {found.a}: too few replies to rule that out"
     return FaultCheck(found.fault, points, passed, f"{found.fault}: {told} ({shares}; {bounds}).")

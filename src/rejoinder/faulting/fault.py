@@ -39,12 +39,10 @@ LEAST_PRECISION = 0.8
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _ENGLISH = frozenset(
-    "the you that and it's don't for they are what know think would with just about really how there this your my "
-    "i'm i've "
-    "i'll you're that's if she could should want been because yes some when from of is but like love not very thanks "
-    "yeah "
-    "sounds great too nice haven't doesn't can't didn't isn't where why who which much any his her their our were "
-    "only".split()
+    "the you that and it's don't for they are what know think would with just about really how there this your "
+    "my i'm i've i'll you're that's if she could should want been because yes some when from of is but like "
+    "love not very thanks yeah sounds great too nice haven't doesn't can't didn't isn't where why who which "
+    "much any his her their our were only".split()
 )
 """Words that are common in English and in no other language: one in a short text, two in a longer one, tell English."""
 _SHORT_TEXT = 12

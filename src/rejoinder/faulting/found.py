@@ -374,9 +374,8 @@ def plain_interval(share: Interval) -> dict[str, float | None]:
 
 
 _ABOUT_RATES = (
-    "Recall: the share of faulty replies in which it is found. Precision: the share of findings that are right, "
-    "where 5 % of "
-    "the replies have the fault. Both were measured on replies that the rules were not made on."
+    "Recall: the share of faulty replies in which it is found. Precision: the share of findings that are right, where "
+    "5 % of the replies have the fault. Both were measured on replies that the rules were not made on."
 )
 
 

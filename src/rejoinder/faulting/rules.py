@@ -39,14 +39,11 @@ _SENTENCE_END = re.compile(r"[.!?][\"')\u201d]?\s+[\"'(\u201c]?[A-Z]")
 _LAST_WORD = re.compile(r"[A-Za-z]+(?:['\u2019][A-Za-z]+)*$")
 _STRANDED = re.compile(
     r"(?i)\b(?:what|who|whom|where|which|that|thing|things|one|someone|somebody|something|anything|nothing|how|place"
-    r"|people"
-    r"|lot|much|more|age)\b[^.!?]{0,60} (?:to|at|of|for|with|from|about|on|in|by|into|like)$"
+    r"|people|lot|much|more|age)\b[^.!?]{0,60} (?:to|at|of|for|with|from|about|on|in|by|into|like)$"
     r"|\b(?:want|wants|wanted|love|like|used|have|has|had|going|need|try|trying|able|happy|hope|plan|supposed|glad"
-    r"|dare|allowed)"
-    r"(?: \w+)? to$|\b(?:up|here|there) (?:to|of|in)$"
+    r"|dare|allowed)(?: \w+)? to$|\b(?:up|here|there) (?:to|of|in)$"
     r"|\b(?:i|you|he|she|it|we|they|that|there|this|who|so|as|not|n't) (?:is|are|am|was|were|has|have|had|do|does|did"
-    r"|can|could"
-    r"|will|would|should|may|might|must)$"
+    r"|can|could|will|would|should|may|might|must)$"
 )
 """Ends of sentences that are complete: "what they were up to", "I'd love to", "yes, it has"."""
 _ENDS = frozenset(".!?\u2026\"')]}\u201d\u2019*`~:;>\u3002\uff01\uff1f|=_/\\")
@@ -69,8 +66,7 @@ class CutOff(Fault):
     decides: ClassVar[str] = (
         "A block of code that is not closed; a list whose last item is empty or lacks the full stop that the others "
         "have; a comma, an opening bracket or quotation mark at the end; or no punctuation after a word that hardly "
-        "ever "
-        "ends an English sentence (after one that rarely does, if the sentences before it are punctuated)."
+        "ever ends an English sentence (after one that rarely does, if the sentences before it are punctuated)."
     )
     misses: ClassVar[str] = (
         "A single sentence that breaks off after a word which could be its last, or in the middle of a word; "
@@ -235,8 +231,7 @@ _AGAIN = re.compile(
     r"\b(?:pardon|repeat|come again|once more|didn't (?:hear|catch|get|understand)|(?:did|do) you say|excuse me"
     r"|what was that"
     r"|say that|slower|slowly|louder|remind me|what exactly|what did (?:it|he|she|they) say)\b|\b(?:say|tell|read"
-    r"|show|explain)\b.{0,30}\bagain"
-    r"|^(?:what|huh|hm+|eh|sorry|again)\b\W*$|\bsorry,? (?:what|i (?:didn|couldn))"
+    r"|show|explain)\b.{0,30}\bagain|^(?:what|huh|hm+|eh|sorry|again)\b\W*$|\bsorry,? (?:what|i (?:didn|couldn))"
 )
 _NEAR = 0.85
 _LEAST_SHARED = 0.75
@@ -399,8 +394,7 @@ _ALIKE = (
 """Languages that short texts are easily taken for each other in."""
 _LANGUAGE_NAMES = (
     r"(?:english|german|french|spanish|italian|portuguese|chinese|mandarin|japanese|korean|russian|latin|arabic|dutch"
-    r"|polish"
-    r"|turkish|hindi|swedish|greek|germans|french(?:men)?|italians)"
+    r"|polish|turkish|hindi|swedish|greek|germans|french(?:men)?|italians)"
 )
 _ABOUT_LANGUAGE = re.compile(
     r"translat|(?<!programming )language|how (?:do|would|can) (?:you|i|we) say|\bsay .* in\b|what does (?!that|this"

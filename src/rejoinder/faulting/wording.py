@@ -25,11 +25,9 @@ _UNLESS_ASKED = re.compile(
     r"\{\{ ?[\w.| ]{1,40} ?\}\}|\$\{[\w.]{1,40}\}|(?<![\w$\\}])\{[a-z]\w{1,30}\}|%[A-Z][A-Z_]{2,20}%|<<[A-Z_]{2,20}>>"
     r"|\b__[A-Z]{3,20}__\b"
     r"|\[(?i:your|insert|customer|first|last|company|user|recipient|sender|enter)[ _']?[\w' ]{0,30}\]|\[(?:name|date"
-    r"|address)\]"
-    r"|<(?:your |first |last |user ?|company ?)?(?:name|date|address|email)>"
+    r"|address)\]|<(?:your |first |last |user ?|company ?)?(?:name|date|address|email)>"
     r"|</?(?:p|br|div|span|b|i|li|ul|ol|td|tr|h[1-6]|strong|em|html|body|a href[^<>]*)\s?/?>|&(?:nbsp|lt|gt|amp|quot"
-    r"|#\d{2,4});"
-    r"|[{\[]\s*[\"']\w[\w ]{0,40}[\"']\s*:\s*[\"'\[{\d.tfn-]|^\s*[\[{][^\n]{0,400}[\"']\s*:"
+    r"|#\d{2,4});|[{\[]\s*[\"']\w[\w ]{0,40}[\"']\s*:\s*[\"'\[{\d.tfn-]|^\s*[\[{][^\n]{0,400}[\"']\s*:"
     r"|Traceback \(most recent call last\)|^\w*(?:Error|Exception): \S|^(?:ERROR|FATAL|WARN(?:ING)?)[: ] ?\S"
     r"|^\s*(?:null|undefined|NaN|None\.None)\s*$",
     re.MULTILINE,
@@ -43,15 +41,13 @@ _ASKS_FOR_CODE = re.compile(
     r"\b(?:code|json|html|xml|yaml|csv|css|python|javascript|java|typescript|c\+\+|sql|bash|shell|regex|latex"
     r"|markdown|jinja|rust"
     r"|script|placeholders?|template|html tags?|tags?|syntax|variable|database|null|undefined|query|function|string"
-    r"|math|letter"
-    r"|e-?mail|draft|article|invitation|essay|recommendation)\b|[{}<>]|```"
+    r"|math|letter|e-?mail|draft|article|invitation|essay|recommendation)\b|[{}<>]|```"
 )
 _CODE = re.compile(
     r"\b(?:code|json|html|xml|yaml|csv|css|python|javascript|java|typescript|c\+\+|sql|bash|shell|regex|latex"
     r"|markdown|jinja"
     r"|script|program|function|variable|placeholder|template|tags?|syntax|format(?:ted)?|database|exception|error|api"
-    r"|script|loop"
-    r"|letter|e-?mail|draft|null|undefined|query|app|website|parse|string)\b|[{}<>]|```"
+    r"|script|loop|letter|e-?mail|draft|null|undefined|query|app|website|parse|string)\b|[{}<>]|```"
 )
 _CODE = re.compile(r"(?ms)^[ \t]*```.*?(?:^[ \t]*```|\Z)|^[ \t]*~~~.*?(?:^[ \t]*~~~|\Z)|`[^`\n]+`")
 
@@ -63,8 +59,8 @@ class Markup(Fault):
     sentence: ClassVar[str] = "has placeholders, markup or output of a program in it"
     decides: ClassVar[str] = (
         "Placeholders such as {{name}} or [Your Name], control tokens such as <|im_end|>, labels of roles, tags of "
-        "HTML, raw "
-        "JSON, error messages. Within code, and where the user speaks of code or templates, control tokens only."
+        "HTML, raw JSON, error messages. Within code, and where the user speaks of code or templates, control tokens "
+        "only."
     )
     misses: ClassVar[str] = "Placeholders that look like words (FIRSTNAME), and data without quotation marks."
 
@@ -99,8 +95,7 @@ _ROLES = frozenset(
 _SCRIPT_ASKED = re.compile(
     r"\b(?:dialog(?:ue)?s?|script|faq|sketch|transcript|role-?play|act as|pretend|user:|human:|form\b|the log\b|joke)\b"
     r"|\b(?:write|give|show|make|tell|create|generate|imagine|shall we)\b.{0,60}\b(?:play|scene|story|conversation"
-    r"|prompt|example|interview"
-    r"|chat|quiz)\b"
+    r"|prompt|example|interview|chat|quiz)\b"
 )
 
 
@@ -111,8 +106,7 @@ class SpeaksForUser(Fault):
     sentence: ClassVar[str] = "speaks for the user"
     decides: ClassVar[str] = (
         "After the reply, a label such as `User:`, `Human:` or the name that the user's turns have in the data. Not "
-        "where "
-        "a dialogue, a script or an example is asked for, nor among labels that are no roles."
+        "where a dialogue, a script or an example is asked for, nor among labels that are no roles."
     )
     misses: ClassVar[str] = "The user's next turn without a label."
 
@@ -150,19 +144,16 @@ _NOT_A_JOB = (
 )
 _CANNOT = (
     r"(?:can(?:no|'|\u2019)?t|can not|unable to|not able to|won(?:'|\u2019)?t(?: be able to)?|will not be able to"
-    r"|will not"
-    r"|not (?:allowed|permitted) to|(?:must|have to) (?:decline|refuse|refrain)(?: to| from)?"
+    r"|will not|not (?:allowed|permitted) to|(?:must|have to) (?:decline|refuse|refrain)(?: to| from)?"
     r"|cannot in good conscience)"
 )
 _VERBS = (
     r"(?:assist\w*|comply\w*|fulfil?l\w*|answer\w*|respond\w*|generat\w*|engag\w*|discuss\w*|comment\w*|provid\w*"
-    r"|help\w*"
-    r"|continue\w*|complet\w*|process\w*|offer\w*|do|say|give|talk\w*)"
+    r"|help\w*|continue\w*|complet\w*|process\w*|offer\w*|do|say|give|talk\w*)"
 )
 _OBJECTS = (
     r"(?:you )?(?:(?:with|to|on|in|about|a response to|assistance (?:in|with)) )?(?:that|this|your|the|such|these"
-    r"|those|any|it"
-    r"|advice|medical|legal|financial|personal)"
+    r"|those|any|it|advice|medical|legal|financial|personal)"
 )
 _REFUSES = re.compile(
     rf"\b(?:as|being|since i(?:'|\u2019)?a?m|i am|i(?:'|\u2019)m) (?:just |only |merely |simply )?(?:(?:an? "
@@ -172,8 +163,7 @@ _REFUSES = re.compile(
     r"(?:assist|comply|fulfil|generat|engage in|(?:provide|offer) (?:\w+ )?(?:advice|assistance|information|opinions"
     r"|support|that|this|any)"
     r"|(?:help|answer|respond to|discuss|comment on|continue|reply to) (?:you )?(?:with )?(?:that|this|the question"
-    r"|your|such|these|any))"
-    r"(?! (?:much|alone|until|right now|myself))"
+    r"|your|such|these|any))(?! (?:much|alone|until|right now|myself))"
     rf"|\b(?:sorry|afraid)\b[^.!?]{{0,30}}\b{_CANNOT} (?:do|say|answer|help)(?: you)?(?: with)?(?: that| this| it"
     rf"| there)\b(?=[.,!]|$)"
     rf"|^i {_CANNOT} (?:help|answer|do|say)(?: you)?(?: with)? (?:that|this)\b(?=[.,!]|$)"
@@ -182,8 +172,7 @@ _REFUSES = re.compile(
     r"|\b(?:i am|i(?:'|\u2019)m|i was|i have been) (?:not )?(?:programmed|trained|designed) (?:to|by|not)\b"
     r"|\bi (?:must|have to|need to) (?:decline|refuse|refrain)\b|\bi must respectfully\b"
     r"|\b(?:don(?:'|\u2019)t|do not) feel comfortable (?:talking|discussing|answering|continuing|with|sharing"
-    r"|providing)"
-    r"|\bnot comfortable (?:talking|discussing|answering|continuing|providing|with (?:this|that))"
+    r"|providing)|\bnot comfortable (?:talking|discussing|answering|continuing|providing|with (?:this|that))"
     r"|\binappropriate (?:for me )?to (?:comment|discuss|answer|respond|talk|say|provide|give)"
     r"|\bi(?:'|\u2019)?m? ?(?:am )?not (?:allowed|permitted|able) to (?:talk|discuss|say|answer|share|provide"
     r"|disclose)\b"
@@ -193,11 +182,9 @@ _REFUSES = re.compile(
     r"|\b(?:won(?:'|\u2019)t|will not) be able to (?:help|assist)"
 )
 _MAY_REFUSE = frozenset(
-    "sorry can't cant cannot unable able won't decline refuse refrain ai llm chatbot artificial model models bot "
-    "assistant "
-    "policy policies guidelines programming programmed trained designed inappropriate comfortable personal ability "
-    "access "
-    "permitted allowed can\u2019t won\u2019t program".split()
+    "sorry can't cant cannot unable able won't decline refuse refrain ai llm chatbot artificial model models "
+    "bot assistant policy policies guidelines programming programmed trained designed inappropriate "
+    "comfortable personal ability access permitted allowed can\u2019t won\u2019t program".split()
 )
 """Words of which every refusal has one."""
 _HARMFUL = re.compile(
@@ -227,8 +214,7 @@ class Refusal(Fault):
     sentence: ClassVar[str] = "refuses an answer, or says that it is an AI"
     decides: ClassVar[str] = (
         'Phrases of refusal ("I cannot assist with") and of bots about themselves ("as an AI language model"), in '
-        "English. "
-        "Not where the user's last turn has words of violence, crime, drugs or sex, or asks who replies."
+        "English. Not where the user's last turn has words of violence, crime, drugs or sex, or asks who replies."
     )
     misses: ClassVar[str] = (
         "Refusals in other words or languages; harmless questions with such a word; harmful ones without any, whose "
@@ -285,14 +271,12 @@ class ContactData(Fault):
     sentence: ClassVar[str] = "has contact data, a key or a card number that nobody mentioned"
     decides: ClassVar[str] = (
         "E-mail addresses, telephone numbers with separators, card numbers and bank accounts with the right check "
-        "digits, and "
-        "keys of well-known services, which do not occur in the context; not addresses and telephone numbers that "
-        "the user asks for."
+        "digits, and keys of well-known services, which do not occur in the context; not addresses and telephone "
+        "numbers that the user asks for."
     )
     misses: ClassVar[str] = (
-        "Postal addresses, names, numbers without separators; it does not know whether an address that a company "
-        "gives out "
-        "is right."
+        "Postal addresses, names, numbers without separators; it does not know whether an address that a company gives "
+        "out is right."
     )
 
     def find(self, reply: Reply) -> Evidence | None:
@@ -343,8 +327,7 @@ _INSULTS = frozenset("kill piece subhuman moron idiot imbecile scum die hate hat
 _THREATS = re.compile(
     r"\bkill (?:yourself|urself)\b|\bpiece of (?:garbage|filth|scum|trash)\b|\bsubhuman\b"
     r"|\byou(?:(?:'|\u2019)?re| are) (?:an? )?(?:\w+ )?(?:moron|idiot|imbecile|scum)\b|\bscum[.!]"
-    r"|^die,? (?:you|scum|bastard|already)\b"
-    r"|\b(?:everybody|everyone|nobody) (?:hates|likes) you\b|\bfvck\w*"
+    r"|^die,? (?:you|scum|bastard|already)\b|\b(?:everybody|everyone|nobody) (?:hates|likes) you\b|\bfvck\w*"
 )
 _INNOCENT = re.compile(
     r"maine coons?|chinks? in (?:\w+ ){0,3}armou?rs?|spic and span|bastard (?:sword|son|child|brother|file)s?"
@@ -368,9 +351,8 @@ class Offensive(Fault):
     name: ClassVar[str] = "offensive"
     sentence: ClassVar[str] = "has offensive words"
     decides: ClassVar[str] = (
-        "Words of a list of strong profanity, slurs and sexual insults (resources/offensive_words.txt), disguised "
-        "ones too, "
-        "and a few insults of the person. Not where the user said the same word, nor in innocent phrases."
+        "Words of a list of strong profanity, slurs and sexual insults (resources/offensive_words.txt), disguised ones "
+        "too, and a few insults of the person. Not where the user said the same word, nor in innocent phrases."
     )
     misses: ClassVar[str] = "Rudeness without such words; other languages than English; what depends on who says it."
 
